@@ -1,0 +1,1 @@
+"""A registry, loader and command line for torch.compile backends."""

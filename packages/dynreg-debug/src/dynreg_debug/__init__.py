@@ -1,0 +1,1 @@
+"""torch.compile backends that find out what went wrong in another backend."""

@@ -1,0 +1,1 @@
+"""torch.compile backends that run the captured graph with torch's own kernels."""
