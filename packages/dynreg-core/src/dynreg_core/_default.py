@@ -1,8 +1,18 @@
 """The registry that the module-level functions act on."""
 
 from dynreg_core._registry import Registry
+from dynreg_core._types import State
 
-registry = Registry()
+__all__ = ["registry"]
+
+
+def _tell_torch(before: State, after: State) -> None:
+    from dynreg_core import _bridge
+
+    _bridge.sync(before, after)
+
+
+registry = Registry(observer=_tell_torch)
 
 backend = registry.backend
 default_for = registry.default_for
