@@ -1,12 +1,11 @@
 """The data that the modules of dynreg_core pass to one another. Frozen, and without behaviour."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 __all__ = [
+    "Alias",
     "BackendInfo",
     "BackendManifest",
     "CompilerFn",
@@ -21,7 +20,7 @@ __all__ = [
     "StatusKind",
 ]
 
-CompilerFn: TypeAlias = "Callable[..., Any]"
+CompilerFn: TypeAlias = Callable[..., Any]
 """``compiler_fn(graph_module, example_inputs, *, mode=None, options=None)``, as torch calls it."""
 
 Source: TypeAlias = Literal["process", "entry point", "torch"]
@@ -253,5 +252,5 @@ class State:
         defaults: Default backends by device type; the empty string is every other device.
     """
 
-    registrations: "Mapping[str, Registration]" = field(default_factory=dict)
-    defaults: "Mapping[str, str | CompilerFn]" = field(default_factory=dict)
+    registrations: Mapping[str, Registration] = field(default_factory=dict)
+    defaults: Mapping[str, str | CompilerFn] = field(default_factory=dict)
