@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 DType: TypeAlias = np.dtype[Any]
+#: A subscript built from pieces; NumPy's own annotation does not take unpacked tuples.
+Index: TypeAlias = tuple[Any, ...]
 
 #: Storage formats: torch's CPU kernels load them, compute in float32, and round the result.
 NARROW_FLOATS: frozenset[DType] = frozenset(
