@@ -167,10 +167,9 @@ class UnknownBackendError(DynregError, LookupError):
             hints.append(f"did you mean {_one_of(self.suggestions)}?")
         if distribution is not None:
             hints.append(f"`pip install {distribution}` provides {backend!r}")
-        hints.append("`dynreg list --all` shows every name")
         super().__init__(
             f"no backend is named {backend!r}" + (f": {because}" if because else ""),
-            hint="; ".join(hints),
+            hint=" ".join(hints) or "`dynreg list --all` shows every name",
         )
 
 
@@ -203,9 +202,7 @@ class AmbiguousBackendError(DynregError, LookupError):
         pins: The same as pins, ``backend@name``.
     """
 
-    def __init__(
-        self, backend: str, distributions: "Iterable[str]", pins: "Iterable[str]"
-    ) -> None:
+    def __init__(self, backend: str, distributions: "Iterable[str]", pins: "Iterable[str]") -> None:
         self.backend = backend
         self.distributions = tuple(distributions)
         self.pins = tuple(pins)

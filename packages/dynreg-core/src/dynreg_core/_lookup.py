@@ -1,0 +1,179 @@
+"""Lookups: from a name to its callable, with everything that may have to be done on the way."""
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from dynreg_core._loading import Loader
+from dynreg_core._names import closest, is_qualified, split_pin
+from dynreg_core._resolution import View
+from dynreg_core._torch_backends import distribution_of
+from dynreg_core.errors import (
+    ArgumentTypeError,
+    BackendDeniedError,
+    DeprecatedBackendWarning,
+    PluginWarning,
+    UnknownBackendError,
+)
+
+if TYPE_CHECKING:
+    from dynreg_core._environment import Environment
+    from dynreg_core._resolution import Candidate
+    from dynreg_core._store import Store
+    from dynreg_core._types import CompilerFn
+
+__all__ = ["Lookup"]
+
+
+class Lookup:
+    """Looks names up in a store and its environment.
+
+    Args:
+        store: What is registered in this process.
+        environment: What is installed, the policy, and torch.
+    """
+
+    def __init__(self, store: "Store", environment: "Environment") -> None:
+        self.loader = Loader(environment.torch)
+        self._store = store
+        self._environment = environment
+        self._last: View | None = None
+        self._warned: set[str] = set()
+
+    def cached(self, name: str) -> "CompilerFn | None":
+        """Return the callable of a name that was looked up since the last change."""
+        last = self._last
+        if last is None or last.state is not self._store.state:
+            return None
+        return last.resolved.get(name)
+
+    def view(self) -> View:
+        """Return everything that lookups depend on, as it is now."""
+        last = self._last
+        state = self._store.state
+        if last is not None and last.state is state:
+            return last
+        view = View(state, *self._environment.current(), self._environment.torch)
+        if last is None:
+            self._environment.warn_of_doubts(view)
+        self._last = view
+        return view
+
+    def refresh(self) -> bool:
+        """Look again for what is installed and for the policy; return whether it differs."""
+        changed = self._environment.refresh()
+        self.loader.forget()
+        self._last = None
+        return changed
+
+    def find(self, name: str) -> "Candidate":
+        """Return what ``name`` or ``name@distribution`` stands for.
+
+        Before it fails, it looks whether something has been installed.
+
+        Raises:
+            DynregError: As :meth:`Registry.lookup_backend` says, except for loading.
+        """
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                "name", name, expected="a string", hint="`dynreg list` shows all names"
+            )
+        try:
+            return self.view().select(*split_pin(name))
+        except UnknownBackendError:
+            if self._environment.refresh_if_changed():
+                self.loader.forget()
+                self._last = None
+                try:
+                    return self.view().select(*split_pin(name))
+                except UnknownBackendError:
+                    pass  # explained below
+        raise _explained(self.view(), name)
+
+    def follow(self, candidate: "Candidate") -> "Candidate":
+        """Return what an alias stands for in the end; anything else is returned as it is."""
+        seen: list[str] = []
+        while candidate.alias_of:
+            if candidate.alias_of in seen:
+                raise UnknownBackendError(
+                    seen[0], because=f"the aliases {', '.join(seen)} stand for one another"
+                )
+            seen.append(candidate.alias_of)
+            candidate = self.find(candidate.alias_of)
+        return candidate
+
+    def resolve(self, name: str) -> "CompilerFn":
+        """Return the callable of a name, importing it if needed.
+
+        Raises:
+            DynregError: As :meth:`Registry.lookup_backend` says.
+        """
+        if is_qualified(name):
+            denial = self.view().policy.denial(name, "")
+            if denial is not None:
+                raise BackendDeniedError(name, str(denial), denial.origin)
+            return self._remember(name, self.loader.load_target(name, name))
+        candidate = self.find(name)
+        if candidate.deprecated:
+            warnings.warn(
+                f"the backend name {name!r} is deprecated: {candidate.deprecated}; use "
+                f"{split_pin(candidate.alias_of)[0]!r}",
+                DeprecatedBackendWarning,
+                stacklevel=3,
+            )
+        self._warn_of_manifest(candidate)
+        compiler_fn = self.loader.load(self.follow(candidate))
+        # A module may register itself on import; what a program registers comes first.
+        registered = self._store.state.registrations.get(name)
+        if registered is not None and registered.compiler_fn is not None:
+            compiler_fn = registered.compiler_fn
+        return compiler_fn if candidate.deprecated else self._remember(name, compiler_fn)
+
+    def _remember(self, name: str, compiler_fn: "CompilerFn") -> "CompilerFn":
+        return self.view().resolved.setdefault(name, compiler_fn)
+
+    def _warn_of_manifest(self, candidate: "Candidate") -> None:
+        if candidate.entry is None or candidate.entry.distribution in self._warned:
+            return
+        error = self.view().installed.manifest_error(candidate.entry)
+        if error is not None:
+            self._warned.add(candidate.entry.distribution)
+            warnings.warn(
+                f"the manifest of {candidate.label} is ignored: {error.sentence}; {error.hint}",
+                PluginWarning,
+                stacklevel=5,
+            )
+
+
+def _explained(view: View, name: str) -> UnknownBackendError:
+    """Return the error for a name that stands for nothing, with all that may help."""
+    plain, distribution = split_pin(name)
+    because: str | None = None
+    if distribution:
+        providers = sorted({c.label for c in view.candidates(plain) if c.distribution})
+        because = (
+            f"{distribution} does not provide it; {' and '.join(providers)} does"
+            if len(providers) == 1
+            else f"{distribution} does not provide it"
+            + (f"; {', '.join(providers)} do" if providers else "")
+        )
+        return UnknownBackendError(name, because=because)
+    if not view.policy.plugins and plain in view.installed.names():
+        return UnknownBackendError(
+            name, because=f"plugins are turned off in {view.policy.origin('plugins')}"
+        )
+    provider, module = distribution_of(plain)
+    if module and module in sys.modules:
+        because = f"{module} is imported, and has not registered it"
+    elif module:
+        from dynreg_core._availability import module_exists
+
+        if module_exists(module):
+            because = f"{provider} registers it when {module} is imported, and has no entry point"
+            provider = None
+    return UnknownBackendError(
+        name,
+        suggestions=closest(name, view.names()),
+        distribution=provider,
+        because=because,
+    )
