@@ -110,8 +110,7 @@ def line_of(text: str, path: "tuple[str | int, ...]") -> int:
             if a != b:
                 break
             common += 1
-        # A line that defines something else below the same table says less than the table's own.
-        if common > best_length and (common == len(found) or common == len(wanted)):
+        if common > best_length:
             best, best_length = number, common
     return best
 
