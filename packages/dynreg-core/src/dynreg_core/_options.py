@@ -225,21 +225,17 @@ def _dataclass_rule(field: "Field[Any]", annotation: Any) -> _Rule:
 
 
 def _plain(annotation: Any) -> Any:
-    """Take ``Annotated`` and ``NewType`` away."""
-    while True:
-        if typing.get_origin(annotation) is typing.Annotated:
-            annotation = typing.get_args(annotation)[0]
-        elif hasattr(annotation, "__supertype__"):
-            annotation = annotation.__supertype__
-        else:
-            return annotation
+    """Return what a ``NewType`` is a name for. ``get_type_hints`` has taken ``Annotated`` away."""
+    while hasattr(annotation, "__supertype__"):
+        annotation = annotation.__supertype__
+    return annotation
 
 
 def _words(annotation: Any) -> str:
     """Say an annotation in a sentence."""
     annotation = _plain(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if annotation is None or annotation is type(None):
+    if annotation is type(None):
         return "None"
     if origin is Literal:
         return " or ".join(map(repr, args))
@@ -261,8 +257,6 @@ def _accepts(annotation: Any, value: object) -> bool:
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is Any:
         return True
-    if annotation is None:
-        return value is None
     if origin in _UNIONS:
         return any(_accepts(arg, value) for arg in args)
     if origin is Literal:
