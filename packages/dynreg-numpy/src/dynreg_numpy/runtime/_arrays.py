@@ -69,3 +69,30 @@ def wrap_dim(dim: int, ndim: int) -> int:
             f"but got {dim})"
         )
     return dim % span
+
+
+def is_channels_last(x: Array) -> bool:
+    r"""Whether ``x`` (N, C, \*size) lies in memory as (N, \*size, C) and not as it is indexed."""
+    return x.ndim > 3 and not x.flags.c_contiguous and np.moveaxis(x, 1, -1).flags.c_contiguous
+
+
+def empty(shape: tuple[int, ...], dtype: DType, *, channels_last: bool) -> Array:
+    """Return an uninitialised array of ``shape`` (N, C, …), channels-last in memory if asked to."""
+    if not channels_last:
+        return np.empty(shape, dtype)
+    batch, channels, *size = shape
+    return np.moveaxis(np.empty((batch, *size, channels), dtype), -1, 1)
+
+
+def workspace(
+    out: Array | None, shape: tuple[int, ...], dtype: DType, *, channels_last: bool = False
+) -> Array:
+    """Return ``out`` if it has this dtype and memory order, or else a new array.
+
+    Kernels compute into it, and end with ``narrow(result, dtype, out)``.
+    """
+    if out is not None and out.dtype == dtype:
+        fits = is_channels_last(out) if channels_last else out.flags.c_contiguous
+        if fits:
+            return out
+    return empty(shape, dtype, channels_last=channels_last)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dynreg_numpy.runtime._arrays import Array, DType, as_tuple, narrow, widen
+from dynreg_numpy.runtime._arrays import Array, as_tuple, empty, is_channels_last, narrow, widen
 from dynreg_numpy.runtime.convolution._adjoint import input_adjoint, weight_adjoint
 from dynreg_numpy.runtime.convolution._correlate import correlate
 from dynreg_numpy.runtime.convolution._geometry import Geometry, Ints
@@ -62,7 +62,7 @@ def convolution(
     )
     if out is None:
         channels, size = (g.in_channels, g.in_size) if transposed else (g.out_channels, g.out_size)
-        out = _empty((g.batch, channels, *size), x.dtype, channels_last=_is_channels_last(x))
+        out = empty((g.batch, channels, *size), x.dtype, channels_last=is_channels_last(x))
     wide, wide_weight = widen(x), widen(weight)
     wide_bias = None if bias is None else widen(bias)
     if transposed:
@@ -187,16 +187,3 @@ def _geometry(
         padding=padding,
         dilation=dilation,
     )
-
-
-def _is_channels_last(x: Array) -> bool:
-    r"""Whether ``x`` (N, C, \*size) lies in memory as (N, \*size, C) and not as it is indexed."""
-    return x.ndim > 3 and not x.flags.c_contiguous and np.moveaxis(x, 1, -1).flags.c_contiguous
-
-
-def _empty(shape: Ints, dtype: DType, *, channels_last: bool) -> Array:
-    """Return an uninitialised array of ``shape`` (N, C, …), channels-last in memory if asked to."""
-    if not channels_last:
-        return np.empty(shape, dtype)
-    batch, channels, *size = shape
-    return np.moveaxis(np.empty((batch, *size, channels), dtype), -1, 1)

@@ -1,0 +1,132 @@
+"""One graph, from ATen ops to a callable on tensors."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from dynreg_numpy import counters
+from dynreg_numpy._lower import lower
+from dynreg_numpy.codegen import Generated, generate, load, next_graph_name
+from dynreg_numpy.interop import from_array, to_array
+from dynreg_numpy.ir import Program, Value
+from dynreg_numpy.passes import run_passes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch import fx
+
+    from dynreg_numpy._options import Options
+
+__all__ = ["CompiledGraph", "compile_graph"]
+
+log = logging.getLogger("dynreg_numpy")
+
+
+def compile_graph(
+    graph_module: fx.GraphModule, example_inputs: Sequence[Any], *, options: Options, kind: str
+) -> CompiledGraph:
+    """Compile one functional graph of ATen ops.
+
+    Args:
+        graph_module: The graph, with fake tensors in ``node.meta["val"]``.
+        example_inputs: Its inputs as AOTAutograd passes them; their types are in the graph too.
+        options: The backend's options.
+        kind: ``forward``, ``backward`` or ``inference``, for its name.
+
+    Returns:
+        A callable in AOTAutograd's boxed convention: it takes a list, which it empties.
+
+    Raises:
+        MissingLoweringError: An op has no lowering and ``options.fallback`` is ``error``.
+    """
+    del example_inputs
+    lowered = lower(graph_module, allow_fallback=options.fallback == "torch")
+    program = run_passes(lowered.program, disable=options.disable_passes)
+    generated = generate(program, next_graph_name(kind))
+    counters.record(lowered.native, lowered.fallback)
+    if options.dump:
+        dump(generated, Path(options.dump))
+    log.debug("%s\n%s", generated.filename, generated.source)
+    return CompiledGraph(program, generated)
+
+
+def dump(generated: Generated, folder: Path) -> None:
+    """Write the source of a graph into a folder, which is made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{generated.name}.py").write_text(generated.source, encoding="utf-8")
+
+
+class CompiledGraph:
+    """A compiled graph, called with a list of tensors and numbers.
+
+    Attributes:
+        source: The NumPy source that it runs.
+    """
+
+    _boxed_call = True
+
+    def __init__(self, program: Program, generated: Generated) -> None:
+        self.source = generated.source
+        self._generated = generated
+        self._kernel = load(generated)
+        self._into = [_converter(value) for value in program.inputs]
+        inputs = {value: i for i, value in enumerate(program.inputs) if isinstance(value, Value)}
+        # An input that is returned as it is goes back as the very tensor that came in.
+        self._out_of = [
+            (inputs.get(output), isinstance(output, Value))
+            if isinstance(output, Value)
+            else (None, False)
+            for output in program.outputs
+        ]
+
+    def __call__(self, args: list[Any]) -> list[Any]:
+        """Run the graph; ``args`` is emptied, so that what dies in it can be freed."""
+        kept = {i: args[i] for i, _ in self._out_of if i is not None}
+        arrays = [into(arg) for into, arg in zip(self._into, args, strict=True)]
+        args.clear()
+        results = self._run(arrays)
+        return [
+            kept[index] if index is not None else from_array(result) if is_tensor else result
+            for result, (index, is_tensor) in zip(results, self._out_of, strict=True)
+        ]
+
+    def _run(self, arrays: list[Any]) -> tuple[Any, ...]:
+        try:
+            with np.errstate(all="ignore"):  # torch is silent about overflow and invalid values
+                return self._kernel(*arrays)
+        except Exception as error:
+            self._explain(error)
+            raise
+
+    def _explain(self, error: Exception) -> None:
+        """Add to an error which op it comes from, and where the user wrote it."""
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_filename == self._generated.filename:
+                origin = self._generated.lines.get(traceback.tb_lineno)
+                if origin is not None:
+                    where = f" at {origin.location}: {origin.code}" if origin.location else ""
+                    _add_note(error, f"in {origin.op}{where}")
+            traceback = traceback.tb_next
+
+
+def _add_note(error: Exception, note: str) -> None:
+    # BaseException.add_note came with Python 3.11; this is what it does.
+    notes = [*getattr(error, "__notes__", ()), note]
+    error.__notes__ = notes  # type: ignore[attr-defined] # as above
+
+
+def _converter(value: Any) -> Callable[[Any], Any]:
+    """Return what makes an argument of the kernel from one of the graph."""
+    return to_array if isinstance(value, Value) else _plain_number
+
+
+def _plain_number(number: Any) -> Any:
+    """Sizes come as numbers; an input that is not used may be anything, and is not looked at."""
+    return None if isinstance(number, torch.Tensor) else number

@@ -1,0 +1,294 @@
+"""From an FX graph of ATen ops to a program of the IR."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from operator import getitem
+from typing import TYPE_CHECKING, Any
+
+import sympy
+import torch
+from torch import fx
+
+import dynreg_numpy.lowerings  # noqa: F401 - fills the table
+from dynreg_numpy._dtypes import NUMPY, numpy_dtype
+from dynreg_numpy._errors import LoweringError, MissingLoweringError
+from dynreg_numpy._fallback import TorchCall
+from dynreg_numpy.codegen import RESERVED
+from dynreg_numpy.interop import to_array
+from dynreg_numpy.ir import Argument, ArrayType, Function, Kind, Origin, Program, Size, Value
+from dynreg_numpy.lowering import LOWERINGS, Builder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Lowered", "lower"]
+
+log = logging.getLogger("dynreg_numpy")
+
+_logged: set[str] = set()
+_INPUT = Function("", Kind.INPUT)
+_STRIDED = Function("layout.strided", Kind.VIEW)
+
+
+@dataclass
+class Lowered:
+    """A program, with what became of the ops of its graph.
+
+    Attributes:
+        program: The program.
+        native: Ops that were lowered, by overload name.
+        fallback: Ops that run with torch's kernel.
+    """
+
+    program: Program
+    native: Counter[str] = field(default_factory=Counter)
+    fallback: Counter[str] = field(default_factory=Counter)
+
+
+def lower(graph_module: fx.GraphModule, *, allow_fallback: bool = True) -> Lowered:
+    """Lower a functional graph of ATen ops.
+
+    Args:
+        graph_module: Graph with fake tensors in ``node.meta["val"]``, as AOTAutograd makes it.
+        allow_fallback: Whether an op without a lowering may run with torch's own kernel.
+
+    Returns:
+        The program and the counts of its ops.
+
+    Raises:
+        MissingLoweringError: An op has no lowering and may not fall back.
+        LoweringError: A lowering does not give what torch's fake tensors promise.
+    """
+    return _Lowerer(graph_module, allow_fallback).run()
+
+
+class _Lowerer:
+    def __init__(self, graph_module: fx.GraphModule, allow_fallback: bool) -> None:
+        self.graph_module = graph_module
+        self.allow_fallback = allow_fallback
+        self.builder = Builder()
+        self.environment: dict[fx.Node, Argument] = {}
+        self.storages: dict[fx.Node, str] = {}
+        self.result = Lowered(Program([], self.builder.body, [], []))
+
+    def run(self) -> Lowered:
+        for node in self.graph_module.graph.nodes:
+            out = result_type(node.meta.get("val"))
+            self.builder.start(safe_name(node.name), out, origin_of(node))
+            self.environment[node] = getattr(self, node.op)(node, out)
+        return self.result
+
+    # --- one method for each kind of node ------------------------------------------------------
+
+    def placeholder(self, node: fx.Node, out: Any) -> Argument:
+        value: Any = None
+        if isinstance(out, ArrayType):
+            value = self.builder.emit(_INPUT, type=out)
+            self.storages[node] = value.name
+        elif isinstance(out, sympy.Expr):
+            value = out
+        elif isinstance(node.meta.get("val"), (int, float, bool)):
+            value = node.meta["val"]
+        self.result.program.inputs.append(value if isinstance(value, (Value, sympy.Expr)) else None)
+        return value
+
+    def get_attr(self, node: fx.Node, out: Any) -> Argument:
+        attribute = self.graph_module
+        for part in str(node.target).split("."):
+            attribute = getattr(attribute, part)
+        if isinstance(attribute, torch.Tensor):
+            value = self.builder.constant(to_array(attribute))
+            self.storages[node] = value.name
+            return value
+        return attribute
+
+    def call_function(self, node: fx.Node, out: Any) -> Argument:
+        args = self.arguments(node.args)
+        keywords = {key: self.arguments(arg) for key, arg in node.kwargs.items()}
+        target: Any = node.target
+        self.storages[node] = self.storage(node)
+        if target is getitem:
+            return args[0][args[1]]
+        if out is not None and not isinstance(out, (ArrayType, tuple)) and _is_symbolic(node):
+            return out  # arithmetic on sizes: its expression stands for it
+        name = str(target)
+        lowering = LOWERINGS.get(target)
+        if lowering is None:
+            return self.fall_back(node, target, args, keywords, out)
+        self.result.native[name] += 1
+        result = lowering(self.builder, *args, **keywords)
+        self.check(name, result, out)
+        return result
+
+    def output(self, node: fx.Node, out: Any) -> None:
+        for result in node.args[0] if isinstance(node.args[0], (tuple, list)) else node.args:
+            value = self.arguments(result)
+            if isinstance(value, Value) and isinstance(result, fx.Node):
+                promised = result_type(result.meta.get("val"))
+                if isinstance(promised, ArrayType) and value.function.kind is not Kind.INPUT:
+                    value = self.promised(value, promised)
+                self.result.program.storages.append(self.storages[result])
+            else:
+                self.result.program.storages.append("")
+            self.result.program.outputs.append(value)
+
+    # --- parts ---------------------------------------------------------------------------------
+
+    def promised(self, value: Value, promised: ArrayType) -> Value:
+        """Give an output the strides that torch promises for it."""
+        assert promised.strides is not None
+        item = value.dtype.itemsize
+        strides = tuple(step * item for step in promised.strides)
+        self.builder.start(f"{value.name}_out", promised, value.origin)
+        return self.builder.emit(_STRIDED, value, strides, type=promised)
+
+    def arguments(self, argument: Any) -> Any:
+        """Replace nodes by what they were lowered to, and sizes by expressions."""
+        if isinstance(argument, fx.Node):
+            return self.environment[argument]
+        if isinstance(argument, (tuple, list)):
+            return tuple(self.arguments(part) for part in argument)
+        if isinstance(argument, slice):
+            return slice(*map(self.arguments, (argument.start, argument.stop, argument.step)))
+        if isinstance(argument, dict):
+            return {key: self.arguments(part) for key, part in argument.items()}
+        return symbolic(argument)
+
+    def storage(self, node: fx.Node) -> str:
+        """Return which memory the result of a node lies in: its own, or that which it views."""
+        target: Any = node.target
+        tensors = [arg for arg in node.args if isinstance(arg, fx.Node) and arg in self.storages]
+        if tensors and _may_alias(target):
+            return self.storages[tensors[0]]
+        if tensors and target is getitem and _may_alias(tensors[0].target):
+            return self.storages[tensors[0]]
+        return safe_name(node.name)
+
+    def fall_back(
+        self, node: fx.Node, target: Any, args: Any, keywords: dict[str, Any], out: Any
+    ) -> Argument:
+        name, origin = str(target), self.builder.origin
+        if not self.allow_fallback:
+            raise MissingLoweringError(name, origin.location)
+        self.result.fallback[name] += 1
+        if name not in _logged:
+            _logged.add(name)
+            log.warning("%s has no lowering and runs with torch's kernel", name)
+        kind = Kind.VIEW if _may_alias(target) else Kind.FALLBACK
+        source = f"torch_{re.sub(r'[^A-Za-z0-9]+', '_', name)}"
+        schema = getattr(target, "_schema", None)
+        value = self.builder.emit(
+            Function(source, kind, effect=schema is None or out is None, unique=True),
+            *args,
+            type=out,
+            constant=TorchCall(target),
+            **keywords,
+        )
+        for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
+            value.binds[symbol] = _path_source(value.name, path)
+        if isinstance(out, tuple):
+            return self.builder.items(value)
+        return value if isinstance(out, ArrayType) or out is None else out
+
+    def check(self, name: str, result: Any, out: Any) -> None:
+        """Hold what a lowering returned against what torch's fake tensors promise."""
+        pairs = [(result, out)] if isinstance(out, ArrayType) else []
+        if isinstance(out, tuple):
+            pairs = list(zip(result, out, strict=True))
+        for value, promised in pairs:
+            if promised is None or value is None:
+                continue
+            have = (value.dtype, _concrete(value.shape))
+            want = (promised.dtype, _concrete(promised.shape))
+            if have[0] != want[0] or len(have[1]) != len(want[1]) or _differ(have[1], want[1]):
+                location = self.builder.origin.location
+                raise LoweringError(name, f"it gives {have}, torch promises {want}", location)
+
+
+def _concrete(shape: Sequence[Size]) -> tuple[Any, ...]:
+    return tuple(int(size) if isinstance(size, (int, sympy.Integer)) else None for size in shape)
+
+
+def _differ(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return any(None not in pair and pair[0] != pair[1] for pair in zip(one, other, strict=True))
+
+
+def _is_symbolic(node: fx.Node) -> bool:
+    return not isinstance(node.target, torch._ops.OpOverload) or node.target in SIZE_OPS
+
+
+SIZE_OPS = {
+    torch.ops.aten.sym_size.int,
+    torch.ops.aten.sym_stride.int,
+    torch.ops.aten.sym_numel.default,
+    torch.ops.aten.sym_storage_offset.default,
+}
+"""Ops whose result is the expression that torch's fake tensors have for it."""
+
+
+def _may_alias(target: Any) -> bool:
+    """Whether a result of an op may share memory with an argument."""
+    schema = getattr(target, "_schema", None)
+    return schema is not None and any(
+        result.alias_info is not None for result in schema.returns
+    )
+
+
+def _path_source(name: str, path: Sequence[Any]) -> str:
+    """Write how an unbacked symbol is read off a result, from torch's path to it."""
+    for step in path:
+        kind = type(step).__name__
+        if kind == "CallMethodKey":
+            name = f"{name}.shape" if step.name == "size" else f"{name}.{step.name}()"
+        elif kind == "SequenceKey":
+            name = f"{name}[{step.idx}]"
+        elif kind == "ConvertIntKey":
+            name = f"int({name})"
+    return name
+
+
+def symbolic(value: Any) -> Any:
+    """Return the SymPy expression, or number, of a symbolic number; other things as they are."""
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        expression = value.node.expr
+        if isinstance(expression, sympy.Integer):
+            return int(expression)
+        if isinstance(expression, sympy.Float):
+            return float(expression)
+        return expression
+    return value
+
+
+def result_type(value: Any) -> Any:
+    """Return the type of a node's result from its fake tensor or symbolic number."""
+    if isinstance(value, torch.Tensor):
+        if value.dtype not in NUMPY:
+            return None
+        strides = tuple(map(symbolic, value.stride())) if value.layout is torch.strided else None
+        return ArrayType(tuple(map(symbolic, value.shape)), numpy_dtype(value.dtype), strides)
+    if isinstance(value, (tuple, list)):
+        return tuple(result_type(part) for part in value)
+    return symbolic(value)
+
+
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in [^\n]*\n(?P<code>[^\n]*)')
+
+
+def origin_of(node: fx.Node) -> Origin:
+    """Return where in the user's code a node comes from: the innermost frame of its trace."""
+    frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
+    if not frames:
+        return Origin(str(node.target))
+    last = frames[-1]
+    return Origin(str(node.target), f"{last['file']}:{last['line']}", last["code"].strip())
+
+
+
+def safe_name(name: str) -> str:
+    """Return a name that does not hide a module that the source uses."""
+    return f"{name}_" if name in RESERVED or iskeyword(name) else name

@@ -1,0 +1,12 @@
+"""Lowerings by family. Importing this package fills ``dynreg_numpy.lowering.LOWERINGS``."""
+
+from dynreg_numpy.lowerings import (  # noqa: F401 - importing a family enters its lowerings
+    convolution,
+    creation,
+    indexing,
+    matrix,
+    pointwise,
+    pooling,
+    reduction,
+    view,
+)

@@ -1,0 +1,165 @@
+"""Elementwise functions that NumPy lacks, or has with other semantics than torch.
+
+``out`` may be one of the arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynreg_numpy.runtime._arrays import Array, DType
+
+__all__ = [
+    "cast",
+    "erf",
+    "erfc",
+    "gelu",
+    "gelu_tanh",
+    "integer_floor_divide",
+    "integer_power",
+    "integer_trunc_divide",
+    "left_shift",
+    "right_shift",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+]
+
+_SQRT_HALF = 0.7071067811865476
+_SQRT_2_OVER_PI = 0.7978845608028654
+
+
+def cast(x: Array, dtype: DType) -> Array:
+    """Convert to a dtype, always into a new array; a complex number loses its imaginary part."""
+    if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+def sigmoid(x: Array, out: Array | None = None) -> Array:
+    """``1 / (1 + exp(-x))``, which is exact at both ends: exp overflows to inf, and 1/inf is 0."""
+    result = np.negative(x, out=out)
+    target = result if isinstance(result, np.ndarray) else None
+    result = np.exp(result, out=target)
+    result = np.add(result, 1, out=target)
+    return np.reciprocal(result, out=target)
+
+
+def rsqrt(x: Array, out: Array | None = None) -> Array:
+    """``1 / sqrt(x)``."""
+    result = np.sqrt(x, out=out)
+    return np.reciprocal(result, out=result if isinstance(result, np.ndarray) else None)
+
+
+def erf(x: Array, out: Array | None = None) -> Array:
+    """The error function."""
+    from scipy import special
+
+    return special.erf(x, out=out)
+
+
+def erfc(x: Array, out: Array | None = None) -> Array:
+    """``1 - erf(x)``."""
+    from scipy import special
+
+    return special.erfc(x, out=out)
+
+
+def sign(x: Array, out: Array | None = None) -> Array:
+    """Torch's sign: that of NaN is 0 where NumPy's is NaN; booleans pass."""
+    if x.dtype.kind == "b":
+        return np.positive(x.view(np.uint8), out=None).astype(bool)
+    if x.dtype.kind != "f":
+        return np.sign(x, out=out)
+    return np.subtract(x > 0, x < 0, out=out, dtype=x.dtype)
+
+
+def gelu(x: Array, out: Array | None = None) -> Array:
+    """``x · Φ(x)``, of Hendrycks and Gimpel, arXiv:1606.08415."""
+    from scipy import special
+
+    half = np.multiply(x, _SQRT_HALF)
+    target = half if isinstance(half, np.ndarray) else None
+    half = np.add(special.erf(half, out=target), 1, out=target)
+    half = np.multiply(half, 0.5, out=target)
+    return np.multiply(x, half, out=out if out is not None else target)
+
+
+def gelu_tanh(x: Array, out: Array | None = None) -> Array:
+    """The approximation of gelu by tanh, in section 2 of arXiv:1606.08415."""
+    inner = np.multiply(x, x)
+    target = inner if isinstance(inner, np.ndarray) else None
+    inner = np.add(np.multiply(inner, 0.044715, out=target), 1, out=target)
+    inner = np.multiply(np.multiply(inner, x, out=target), _SQRT_2_OVER_PI, out=target)
+    inner = np.add(np.tanh(inner, out=target), 1, out=target)
+    inner = np.multiply(inner, 0.5, out=target)
+    return np.multiply(x, inner, out=out if out is not None else target)
+
+
+def integer_power(x: Any, y: Any, out: Array | None = None) -> Array:
+    """Power of integers. A negative exponent gives what is left of 1/x^n: 0, 1 or -1.
+
+    Raises:
+        RuntimeError: never for arrays of exponents, in which torch allows negative numbers.
+    """
+    x, y = np.asarray(x), np.asarray(y)
+    negative = y < 0
+    if not negative.any():
+        return np.power(x, y, out=out)
+    odd = (y & 1).astype(bool)
+    inverse = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
+    result = np.where(negative, inverse, np.power(x, np.where(negative, 0, y)))
+    return result.astype(np.result_type(x, y), copy=False)
+
+
+def integer_floor_divide(x: Any, y: Any, out: Array | None = None) -> Array:
+    """Division of integers, rounded down.
+
+    Raises:
+        RuntimeError: a divisor is zero, as in torch.
+    """
+    _no_zero(y)
+    return np.floor_divide(x, y, out=out)
+
+
+def integer_trunc_divide(x: Any, y: Any, out: Array | None = None) -> Array:
+    """Division of integers, rounded towards zero.
+
+    Raises:
+        RuntimeError: a divisor is zero, as in torch.
+    """
+    _no_zero(y)
+    quotient = np.floor_divide(x, y)
+    fix = ((np.multiply(quotient, y) != x) & ((np.less(x, 0)) != (np.less(y, 0)))).astype(
+        quotient.dtype
+    )
+    return np.add(quotient, fix, out=out)
+
+
+def _no_zero(y: Any) -> None:
+    if not np.all(y):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def left_shift(x: Any, y: Any, out: Array | None = None) -> Array:
+    """Shift left; a shift by more bits than there are, or by less than none, gives 0."""
+    shifted = np.left_shift(x, y)
+    return _in_range(shifted, np.zeros_like(shifted), y, out)
+
+
+def right_shift(x: Any, y: Any, out: Array | None = None) -> Array:
+    """Shift right, with the sign; a shift out of range leaves only the sign."""
+    shifted = np.right_shift(x, y)
+    bits = shifted.dtype.itemsize * 8
+    return _in_range(shifted, np.right_shift(x, bits - 1), y, out)
+
+
+def _in_range(shifted: Array, otherwise: Any, y: Any, out: Array | None) -> Array:
+    bits = shifted.dtype.itemsize * 8
+    result = np.where((np.asarray(y) >= 0) & (np.asarray(y) < bits), shifted, otherwise)
+    if out is None:
+        return result.astype(shifted.dtype, copy=False)
+    np.copyto(out, result, casting="unsafe")
+    return out

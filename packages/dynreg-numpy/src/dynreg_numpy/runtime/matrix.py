@@ -1,0 +1,14 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynreg_numpy.runtime._arrays import Array
+
+__all__ = ["integer_matmul"]
+
+
+def integer_matmul(x: Array, y: Array) -> Array:
+    """``x @ y`` of integers, which wraps around on overflow as torch does."""
+    return np.matmul(x, y, dtype=x.dtype)

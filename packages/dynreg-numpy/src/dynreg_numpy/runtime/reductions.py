@@ -1,0 +1,114 @@
+"""Reductions along dimensions that NumPy lacks, or has with other semantics than torch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dynreg_numpy.runtime._arrays import Array, narrow, widen
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "layer_norm",
+    "log_softmax",
+    "max_dim",
+    "min_dim",
+    "softmax",
+    "var",
+]
+
+
+def var(x: Array, axis: tuple[int, ...], correction: float, keepdims: bool = False) -> Array:
+    """Variance, divided by the number of items less ``correction``, but by no less than zero."""
+    count = math.prod(x.shape[a] for a in axis)
+    deviation = x - x.mean(axis=axis, keepdims=True)
+    squares = (deviation * deviation.conj()).real if x.dtype.kind == "c" else deviation * deviation
+    return squares.sum(axis=axis, keepdims=keepdims) / squares.dtype.type(max(count - correction, 0))
+
+
+def argmax(x: Array, axis: int | None, keepdims: bool) -> Array:
+    """Index of the largest item, the first of equals; NaN is the largest."""
+    return _index(np.argmax, x, axis, keepdims)
+
+
+def argmin(x: Array, axis: int | None, keepdims: bool) -> Array:
+    """Index of the smallest item, the first of equals; NaN is the smallest."""
+    return _index(np.argmin, x, axis, keepdims)
+
+
+def _index(function: Any, x: Any, axis: int | None, keepdims: bool) -> Array:
+    x = np.asarray(x)
+    if x.ndim == 0:
+        return np.zeros((), np.int64)
+    return np.asarray(function(x, axis=axis, keepdims=keepdims), np.int64)
+
+
+def max_dim(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    """Largest item along a dimension, and the index of the first of them."""
+    return _item_and_index(np.argmax, x, axis, keepdims)
+
+
+def min_dim(x: Array, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    """Smallest item along a dimension, and the index of the first of them."""
+    return _item_and_index(np.argmin, x, axis, keepdims)
+
+
+def _item_and_index(function: Any, x: Any, axis: int, keepdims: bool) -> tuple[Array, Array]:
+    x = np.asarray(x)
+    if x.ndim == 0:
+        return x.copy(), np.zeros((), np.int64)
+    where = np.asarray(function(x, axis=axis, keepdims=True), np.int64)
+    items = np.take_along_axis(x, where, axis)
+    return (items, where) if keepdims else (items.squeeze(axis), where.squeeze(axis))
+
+
+def softmax(x: Array, axis: int) -> Array:
+    """``exp(x - max) / sum``."""
+    if np.ndim(x) == 0:
+        return np.ones((), x.dtype)
+    result = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
+    np.exp(result, out=result)
+    result /= result.sum(axis, keepdims=True)
+    return result
+
+
+def log_softmax(x: Array, axis: int) -> Array:
+    """``x - max - log(sum(exp(x - max)))``."""
+    if np.ndim(x) == 0:
+        return np.zeros((), x.dtype)
+    result = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
+    result -= np.log(np.exp(result).sum(axis, keepdims=True))
+    return result
+
+
+def layer_norm(
+    x: Array, dims: int, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array]:
+    """Normalise over the last dimensions, of Ba, Kiros and Hinton, arXiv:1607.06450.
+
+    Args:
+        x: The input.
+        dims: How many of the last dimensions to normalise over.
+        weight: Factor, of the shape of these dimensions, or None.
+        bias: Term, likewise.
+        eps: Added to the variance.
+
+    Returns:
+        The result, and the mean and reciprocal standard deviation, with ones for the dimensions
+        normalised over; these in float32 where ``x`` is narrower.
+    """
+    wide = widen(x)
+    axes = tuple(range(x.ndim - dims, x.ndim))
+    mean = wide.mean(axis=axes, keepdims=True)
+    result = wide - mean
+    variance = np.mean(np.square(result), axis=axes, keepdims=True)
+    rstd = np.reciprocal(np.sqrt(variance + variance.dtype.type(eps)))
+    result *= rstd
+    if weight is not None:
+        result *= widen(weight)
+    if bias is not None:
+        result += widen(bias)
+    return narrow(result, x.dtype), mean, rstd
