@@ -34,6 +34,10 @@ class Environment:
         entry_points: Returns the entry points, in place of what is installed.
         policy: Returns the policy.
         torch: Torch, as a source of names.
+
+    Attributes:
+        torch: As passed in.
+        latest: What was found last; ``None`` before anything was looked for.
     """
 
     def __init__(
@@ -46,7 +50,7 @@ class Environment:
         self._entry_points = entry_points
         self._policy = policy or load_policy
         self._lock = threading.Lock()
-        self._current: Surroundings | None = None
+        self.latest: Surroundings | None = None
         self._warned: set[str] = set()
 
     def current(self) -> Surroundings:
@@ -55,12 +59,12 @@ class Environment:
         Raises:
             PolicyError: The policy cannot be understood.
         """
-        current = self._current
+        current = self.latest
         if current is None:
             with self._lock:
-                if self._current is None:
-                    self._current = Surroundings(self._find(again=False), self._policy())
-                current = self._current
+                if self.latest is None:
+                    self.latest = Surroundings(self._find(again=False), self._policy())
+                current = self.latest
         return current
 
     def refresh(self) -> bool:
@@ -73,8 +77,8 @@ class Environment:
 
         invalidate_caches()  # the import system remembers folders, as we do
         with self._lock:
-            before = self._current
-            after = self._current = Surroundings(self._find(again=True), self._policy())
+            before = self.latest
+            after = self.latest = Surroundings(self._find(again=True), self._policy())
         return (
             before is None
             or before.installed.entry_points != after.installed.entry_points

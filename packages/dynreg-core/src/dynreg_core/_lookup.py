@@ -43,27 +43,27 @@ class Lookup:
     def cached(self, name: str) -> "CompilerFn | None":
         """Return the callable of a name that was looked up since the last change."""
         last = self._last
-        if last is None or last.state is not self._store.state:
-            return None
-        return last.resolved.get(name)
+        return last.resolved.get(name) if last is not None and self._holds(last) else None
 
     def view(self) -> View:
         """Return everything that lookups depend on, as it is now."""
         last = self._last
-        state = self._store.state
-        if last is not None and last.state is state:
+        if last is not None and self._holds(last):
             return last
-        view = View(state, *self._environment.current(), self._environment.torch)
-        if last is None:
-            self._environment.warn_of_doubts(view)
+        view = View(self._store.state, self._environment.current(), self._environment.torch)
         self._last = view
+        if last is None or last.surroundings is not view.surroundings:
+            self._environment.warn_of_doubts(view)
         return view
+
+    def _holds(self, view: View) -> bool:
+        """Whether nothing has changed since a view was made."""
+        return view.state is self._store.state and view.surroundings is self._environment.latest
 
     def refresh(self) -> bool:
         """Look again for what is installed and for the policy; return whether it differs."""
         changed = self._environment.refresh()
         self.loader.forget()
-        self._last = None
         return changed
 
     def find(self, name: str) -> "Candidate":
@@ -83,7 +83,6 @@ class Lookup:
         except UnknownBackendError:
             if self._environment.refresh_if_changed():
                 self.loader.forget()
-                self._last = None
                 try:
                     return self.view().select(*split_pin(name))
                 except UnknownBackendError:

@@ -10,6 +10,7 @@ from dynreg_core.errors import AmbiguousBackendError, BackendDeniedError, Unknow
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from dynreg_core._environment import Surroundings
     from dynreg_core._installed import Installed
     from dynreg_core._options import OptionSchema
     from dynreg_core._policy import Policy
@@ -81,17 +82,25 @@ class View:
 
     Attributes:
         state: What is registered in this process.
-        installed: What is installed.
-        policy: The rules in effect.
+        surroundings: What is installed, and the policy.
         torch: Tags by name of what torch has.
         resolved: Callables by name, for names that have been looked up in this view.
     """
 
     state: "State"
-    installed: "Installed"
-    policy: "Policy"
+    surroundings: "Surroundings"
     torch: "_torch_backends.TorchBackends"
     resolved: "dict[str, CompilerFn]" = field(default_factory=dict)
+
+    @property
+    def installed(self) -> "Installed":
+        """What is installed."""
+        return self.surroundings.installed
+
+    @property
+    def policy(self) -> "Policy":
+        """The rules in effect."""
+        return self.surroundings.policy
 
     def names(self) -> set[str]:
         """Every name from every source, whether it can be used or not."""

@@ -60,6 +60,9 @@ class Store:
             edit: Computes the change from the present state, under the lock; what it raises
                 undoes the change.
         """
+        self._change(edit, self._scope())
+
+    def _change(self, edit: Callable[[State], Edit], scope: _Scope | None) -> None:
         with self._lock:
             registrations, defaults = edit(self.state)
             if not registrations and not defaults:
@@ -70,7 +73,6 @@ class Store:
             )
             if self._observer is not None:
                 self._observer(before, after)
-            scope = self._scope()
             if scope is not None:
                 for name in registrations:
                     scope.registrations.setdefault(name, before.registrations.get(name))
@@ -87,7 +89,7 @@ class Store:
             yield
         finally:
             _innermost.reset(token)
-            self.change(lambda _: (scope.registrations, scope.defaults))
+            self._change(lambda _: (scope.registrations, scope.defaults), None)
 
     def _scope(self) -> _Scope | None:
         scope = _innermost.get()
