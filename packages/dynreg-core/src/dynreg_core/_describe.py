@@ -26,8 +26,8 @@ def describe(view: "View", loader: "Loader", name: str) -> list[BackendInfo]:
         chosen = view.select(name)
     except AmbiguousBackendError as error:
         ambiguity = error
-    except DynregError:
-        pass  # each candidate below is denied, and says by what
+    except BackendDeniedError:
+        pass  # each candidate below says by what
     infos: list[BackendInfo] = []
     for candidate in view.candidates(name, every=True):
         if chosen is not None and _is(candidate, chosen):

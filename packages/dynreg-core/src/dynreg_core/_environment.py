@@ -116,7 +116,8 @@ def _unmatched(view: "View") -> "Iterable[str]":
         for candidate in view.candidates(name, every=True)
     }
     for rule in policy.rules:
-        if not any(rule.matches(*pair) for pair in distributions):
+        # Whether a qualified name stands for something is known only by importing it.
+        if ":" not in rule.text and not any(rule.matches(*pair) for pair in distributions):
             yield _doubt(f"{rule} in {rule.origin}", rule.text, names)
     for device, name in policy.defaults.items():
         if name.partition("@")[0] not in names and ":" not in name:

@@ -40,7 +40,7 @@ class Loader:
         """
         if candidate.compiler_fn is not None:
             return candidate.compiler_fn
-        self.check(candidate)
+        self._check_requirements(candidate)
         if candidate.source == "torch":
             return self._load_torch(candidate.name)
         return self.load_target(candidate.name, candidate.target, candidate.label)
@@ -50,7 +50,35 @@ class Loader:
 
         Raises:
             BackendUnavailableError: Something that it needs is missing.
+            BackendLoadError: Its module is missing.
         """
+        self._check_requirements(candidate)
+        if candidate.entry is not None:
+            self.check_target(candidate.name, candidate.target, candidate.label)
+
+    def check_target(self, name: str, target: str, distribution: str | None = None) -> None:
+        """Refuse ``package.module:function`` where its import is certain to fail.
+
+        Args:
+            name: Name of the backend, for errors.
+            target: The place.
+            distribution: Distribution and version that provide it.
+
+        Raises:
+            BackendLoadError: It has another form, or its module is missing.
+        """
+        try:
+            module, _ = _targets.parse(target)
+        except ValueError as error:
+            cause = _cause(error)
+        else:
+            top = module.partition(".")[0]
+            if _availability.module_exists(top):
+                return
+            cause = f"ModuleNotFoundError: No module named {top!r}"
+        raise BackendLoadError(name, target, cause, distribution=distribution)
+
+    def _check_requirements(self, candidate: "Candidate") -> None:
         missing = self._missing(candidate)
         if missing is not None:
             raise BackendUnavailableError(
@@ -103,11 +131,14 @@ class Loader:
         if missing is not None:
             return Status("unavailable", missing.reason, missing.hint)
         failure = self._failures.get(candidate.target)
-        if failure is None and candidate.entry is not None:
-            failure = self._foreseen(candidate)
-        if failure is not None:
-            return Status("broken", failure.cause, failure.hint)
-        return Status("ready")
+        if failure is None:
+            try:
+                self.check(candidate)
+            except BackendLoadError as foreseen:
+                failure = foreseen
+            else:
+                return Status("ready")
+        return Status("broken", failure.cause, failure.hint)
 
     def forget(self) -> None:
         """Forget failures, because something may have been installed."""
@@ -127,20 +158,6 @@ class Loader:
         return _availability.missing_torch(
             manifest.torch, self._torch.version()
         ) or _availability.missing_requirement(manifest.requires)
-
-    def _foreseen(self, candidate: "Candidate") -> BackendLoadError | None:
-        """Return the failure that an import is certain to end in."""
-        try:
-            module, _ = _targets.parse(candidate.target)
-        except ValueError as error:
-            cause = str(error)
-        else:
-            if _availability.module_exists(module.partition(".")[0]):
-                return None
-            cause = f"ModuleNotFoundError: No module named {module.partition('.')[0]!r}"
-        return BackendLoadError(
-            candidate.name, candidate.target, cause, distribution=candidate.label
-        )
 
     def _load_torch(self, name: str) -> "CompilerFn":
         try:

@@ -9,8 +9,10 @@ from dynreg_core._names import closest, is_qualified, split_pin
 from dynreg_core._resolution import View
 from dynreg_core._torch_backends import distribution_of
 from dynreg_core.errors import (
+    AmbiguousBackendError,
     ArgumentTypeError,
     BackendDeniedError,
+    BackendLoadError,
     DeprecatedBackendWarning,
     PluginWarning,
     UnknownBackendError,
@@ -89,6 +91,31 @@ class Lookup:
                     pass  # explained below
         raise _explained(self.view(), name)
 
+    def knows(self, name: str) -> bool:
+        """Whether a name stands for something that policy allows."""
+        try:
+            if is_qualified(name):
+                self.check(name)
+            else:
+                self.find(name)
+        except AmbiguousBackendError:
+            return True
+        except (BackendDeniedError, BackendLoadError, UnknownBackendError):
+            return False
+        return True
+
+    def check(self, name: str) -> None:
+        """Refuse a name whose lookup is certain to fail. Imports no backend.
+
+        Raises:
+            DynregError: As :meth:`Registry.lookup_backend` says.
+        """
+        if is_qualified(name):
+            self._check_policy(name)
+            self.loader.check_target(name, name)
+        else:
+            self.loader.check(self.follow(self.find(name)))
+
     def follow(self, candidate: "Candidate") -> "Candidate":
         """Return what an alias stands for in the end; anything else is returned as it is."""
         seen: list[str] = []
@@ -108,9 +135,7 @@ class Lookup:
             DynregError: As :meth:`Registry.lookup_backend` says.
         """
         if is_qualified(name):
-            denial = self.view().policy.denial(name, "")
-            if denial is not None:
-                raise BackendDeniedError(name, str(denial), denial.origin)
+            self._check_policy(name)
             return self._remember(name, self.loader.load_target(name, name))
         candidate = self.find(name)
         if candidate.deprecated:
@@ -127,6 +152,11 @@ class Lookup:
         if registered is not None and registered.compiler_fn is not None:
             compiler_fn = registered.compiler_fn
         return compiler_fn if candidate.deprecated else self._remember(name, compiler_fn)
+
+    def _check_policy(self, name: str) -> None:
+        denial = self.view().policy.denial(name, "")
+        if denial is not None:
+            raise BackendDeniedError(name, str(denial), denial.origin)
 
     def _remember(self, name: str, compiler_fn: "CompilerFn") -> "CompilerFn":
         return self.view().resolved.setdefault(name, compiler_fn)
@@ -161,6 +191,7 @@ def _explained(view: View, name: str) -> UnknownBackendError:
         return UnknownBackendError(
             name, because=f"plugins are turned off in {view.policy.origin('plugins')}"
         )
+    hint: str | None = None
     provider, module = distribution_of(plain)
     if module and module in sys.modules:
         because = f"{module} is imported, and has not registered it"
@@ -169,10 +200,11 @@ def _explained(view: View, name: str) -> UnknownBackendError:
 
         if module_exists(module):
             because = f"{provider} registers it when {module} is imported, and has no entry point"
-            provider = None
+            provider, hint = None, f"`import {module}` first"
     return UnknownBackendError(
         name,
         suggestions=closest(name, view.names()),
         distribution=provider,
         because=because,
+        hint=hint,
     )

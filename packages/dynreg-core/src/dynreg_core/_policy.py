@@ -94,7 +94,7 @@ class Policy:
                 return rule
         if self.allow is None or any(rule.matches(name, distribution) for rule in self.allow):
             return None
-        origin = self.origin("allow")
+        origin = self.allow[0].origin if self.allow else self.origin("allow")
         return Rule("allow", ", ".join(rule.text for rule in self.allow), origin)
 
     def pin(self, name: str) -> Rule | None:

@@ -1,6 +1,6 @@
 """The registry: names of backends, where they come from, and what they resolve to."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,10 @@ from dynreg_core._registrations import adding, aliasing, check_registration, rem
 from dynreg_core._store import Store
 from dynreg_core._types import CompilerFn, Registration, State
 from dynreg_core.errors import (
+    AmbiguousBackendError,
     ArgumentTypeError,
     ArgumentValueError,
     BackendDeniedError,
-    DynregError,
-    UnknownBackendError,
 )
 
 if TYPE_CHECKING:
@@ -329,12 +328,8 @@ class Registry:
         Raises:
             UnknownBackendError: The name stands for nothing.
         """
-        try:
+        with suppress(AmbiguousBackendError, BackendDeniedError):  # the status says it
             self._lookup.find(name)
-        except UnknownBackendError:
-            raise
-        except DynregError:
-            pass  # the status says it
         plain, distribution = split_pin(name)
         return next(
             info
@@ -345,16 +340,11 @@ class Registry:
     def is_registered_backend(self, compiler_fn: str | CompilerFn) -> bool:
         """Whether a name stands for a backend, or a callable is one that a name stands for.
 
-        Imports no backend. A name that several distributions provide is one.
+        Imports no backend. A name that several distributions provide is one; so is a qualified
+        name whose module can be found.
         """
         if isinstance(compiler_fn, str):
-            try:
-                self._lookup.find(compiler_fn)
-            except (UnknownBackendError, BackendDeniedError):
-                return False
-            except DynregError:
-                return True
-            return True
+            return self._lookup.knows(compiler_fn)
         from dynreg_core._handle import BackendHandle
 
         if isinstance(compiler_fn, BackendHandle):
@@ -380,12 +370,11 @@ class Registry:
         Raises:
             ArgumentTypeError: It is neither a name nor a callable.
             UnknownBackendError: The name stands for nothing.
-            DynregError: The backend is ambiguous, denied or cannot work here.
+            DynregError: The backend is ambiguous, denied, or cannot work here.
         """
         key = "" if device is None else _defaults.device_type(device)
         if isinstance(backend, str):
-            if not is_qualified(backend):
-                self._lookup.loader.check(self._lookup.follow(self._lookup.find(backend)))
+            self._lookup.check(backend)
         elif backend is not None:
             self.lookup_backend(backend)
         self._store.change(lambda _: ({}, {key: backend}))

@@ -148,6 +148,7 @@ class UnknownBackendError(DynregError, LookupError):
         suggestions: The closest names that exist, best first.
         distribution: A distribution known to provide the name, or ``None``.
         because: Why the name is missing although somebody may expect it, or ``None``.
+        hint: What to do, where more is known than names and distributions.
     """
 
     def __init__(
@@ -157,12 +158,13 @@ class UnknownBackendError(DynregError, LookupError):
         suggestions: "Iterable[str]" = (),
         distribution: str | None = None,
         because: str | None = None,
+        hint: str | None = None,
     ) -> None:
         self.backend = backend
         self.suggestions = tuple(suggestions)
         self.distribution = distribution
         self.because = because
-        hints = []
+        hints = [hint] if hint else []
         if self.suggestions:
             hints.append(f"did you mean {_one_of(self.suggestions)}?")
         if distribution is not None:
