@@ -69,9 +69,10 @@ class CompiledGraph:
         source: The NumPy source that it runs.
     """
 
-    _boxed_call = True
-
     def __init__(self, program: Program, generated: Generated) -> None:
+        # AOTAutograd's mark of the boxed convention. torch._dynamo.disable wraps what a backward
+        # compiler returns and carries only the instance's own attributes over.
+        self._boxed_call = True
         self.source = generated.source
         self._generated = generated
         self._kernel = load(generated)
@@ -79,9 +80,7 @@ class CompiledGraph:
         inputs = {value: i for i, value in enumerate(program.inputs) if isinstance(value, Value)}
         # An input that is returned as it is goes back as the very tensor that came in.
         self._out_of = [
-            (inputs.get(output), isinstance(output, Value))
-            if isinstance(output, Value)
-            else (None, False)
+            (inputs.get(output), True) if isinstance(output, Value) else (None, False)
             for output in program.outputs
         ]
 

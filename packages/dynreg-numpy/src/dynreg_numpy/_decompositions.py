@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 from torch._decomp import core_aten_decompositions, get_decompositions
+from torch.nn import functional
 
 from dynreg_numpy.lowering import LOWERINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["decompositions"]
 
@@ -22,12 +27,110 @@ _FURTHER = [
     aten._native_batch_norm_legit_no_training,
     aten._batch_norm_with_update_functional,
     aten.batch_norm_backward,
-    aten.native_group_norm,
     aten.native_dropout,
-    aten._scaled_dot_product_flash_attention_for_cpu,
-    aten._adaptive_avg_pool2d,
-    aten.avg_pool2d_backward,
 ]
+
+_OURS: dict[Any, Callable[..., Any]] = {}
+"""Ops that torch fuses on a CPU and has no decomposition for."""
+
+
+def _decomposes(overload: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def enter(rule: Callable[..., Any]) -> Callable[..., Any]:
+        _OURS[overload] = rule
+        return rule
+
+    return enter
+
+
+@_decomposes(aten.mkldnn_rnn_layer.default)
+def _lstm_layer(
+    x: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor,
+    bias_hh: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    reverse: bool,
+    *_: Any,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """One layer of an LSTM in one direction; torch emits this op for LSTMs only.
+
+    The gates lie in the order input, forget, cell, output, as in ``torch.nn.LSTM``.
+    """
+    gates_of_inputs = functional.linear(x, weight_ih, bias_ih + bias_hh)
+    state, memory = hidden[0], cell[0]
+    outputs = []
+    steps = gates_of_inputs.unbind(0)
+    for step in reversed(steps) if reverse else steps:
+        gates = step + functional.linear(state, weight_hh)
+        input_gate, forget_gate, candidate, output_gate = gates.chunk(4, 1)
+        memory = forget_gate.sigmoid() * memory + input_gate.sigmoid() * candidate.tanh()
+        state = output_gate.sigmoid() * memory.tanh()
+        outputs.append(state)
+    stacked = torch.stack(outputs[::-1] if reverse else outputs)
+    workspace = x.new_empty(0, dtype=torch.uint8)
+    return stacked, state.unsqueeze(0), memory.unsqueeze(0), workspace
+
+
+@_decomposes(aten._transformer_encoder_layer_fwd.default)
+def _transformer_encoder_layer(
+    x: Tensor,
+    width: int,
+    heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    projection_weight: Tensor,
+    projection_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
+    """The fast path of ``torch.nn.TransformerEncoderLayer`` in inference.
+
+    ``mask`` is true where attention is forbidden: for mask type 0 of shape (queries, keys), for
+    1 (batch, keys), else (batch, heads, queries, keys).
+    """
+    batch, length, _ = x.shape
+
+    def norm_1(y: Tensor) -> Tensor:
+        return functional.layer_norm(y, (width,), norm_weight_1, norm_bias_1, eps)
+
+    def norm_2(y: Tensor) -> Tensor:
+        return functional.layer_norm(y, (width,), norm_weight_2, norm_bias_2, eps)
+
+    def attend(y: Tensor) -> Tensor:
+        qkv = functional.linear(y, qkv_weight, qkv_bias).view(batch, length, 3, heads, -1)
+        query, key, value = (part.transpose(1, 2) for part in qkv.unbind(2))
+        allowed = None
+        if mask is not None:
+            shape = {0: (1, 1, length, length), 1: (batch, 1, 1, length)}
+            forbidden = mask.view(shape[mask_type]) if mask_type in shape else mask
+            allowed = forbidden.to(torch.bool).logical_not()
+        y = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed)
+        y = y.transpose(1, 2).reshape(batch, length, width)
+        return functional.linear(y, projection_weight, projection_bias)
+
+    def feed(y: Tensor) -> Tensor:
+        y = functional.linear(y, ffn_weight_1, ffn_bias_1)
+        y = functional.gelu(y) if use_gelu else functional.relu(y)
+        return functional.linear(y, ffn_weight_2, ffn_bias_2)
+
+    if norm_first:
+        x = x + attend(norm_1(x))
+        return x + feed(norm_2(x))
+    x = norm_1(x + attend(x))
+    return norm_2(x + feed(x))
 
 
 @functools.cache
@@ -35,5 +138,5 @@ def decompositions() -> dict[Any, Any]:
     """Return the table for AOTAutograd: torch's core set and a few more, less what is lowered."""
     import dynreg_numpy.lowerings  # noqa: F401, PLC0415 - fills the table that is read below
 
-    table = {**core_aten_decompositions(), **get_decompositions(_FURTHER)}
+    table = {**core_aten_decompositions(), **get_decompositions(_FURTHER), **_OURS}
     return {op: rule for op, rule in table.items() if op not in LOWERINGS}

@@ -119,7 +119,7 @@ class _Lowerer:
         name = str(target)
         lowering = LOWERINGS.get(target)
         if lowering is None:
-            return self.fall_back(node, target, args, keywords, out)
+            return self.fall_back(node, target, out)
         self.result.native[name] += 1
         result = lowering(self.builder, *args, **keywords)
         self.check(name, result, out)
@@ -131,6 +131,7 @@ class _Lowerer:
             if isinstance(value, Value) and isinstance(result, fx.Node):
                 promised = result_type(result.meta.get("val"))
                 if isinstance(promised, ArrayType) and value.function.kind is not Kind.INPUT:
+                    self.builder.start(f"{value.name}_out", promised, value.origin)
                     value = self.promised(value, promised)
                 self.result.program.storages.append(self.storages[result])
             else:
@@ -144,7 +145,6 @@ class _Lowerer:
         assert promised.strides is not None
         item = value.dtype.itemsize
         strides = tuple(step * item for step in promised.strides)
-        self.builder.start(f"{value.name}_out", promised, value.origin)
         return self.builder.emit(_STRIDED, value, strides, type=promised)
 
     def arguments(self, argument: Any) -> Any:
@@ -169,9 +169,22 @@ class _Lowerer:
             return self.storages[tensors[0]]
         return safe_name(node.name)
 
-    def fall_back(
-        self, node: fx.Node, target: Any, args: Any, keywords: dict[str, Any], out: Any
-    ) -> Argument:
+    def laid_out(self, argument: Any) -> Any:
+        """Replace nodes like :meth:`arguments`, arrays in the strides that torch has them in."""
+        if isinstance(argument, fx.Node):
+            value = self.environment[argument]
+            promised = result_type(argument.meta.get("val"))
+            if not isinstance(value, Value) or value.function.kind is Kind.INPUT:
+                return value
+            assert isinstance(promised, ArrayType)
+            return self.promised(value, promised)
+        if isinstance(argument, (tuple, list)):
+            return tuple(self.laid_out(part) for part in argument)
+        if isinstance(argument, dict):
+            return {key: self.laid_out(part) for key, part in argument.items()}
+        return self.arguments(argument)
+
+    def fall_back(self, node: fx.Node, target: Any, out: Any) -> Argument:
         name, origin = str(target), self.builder.origin
         if not self.allow_fallback:
             raise MissingLoweringError(name, origin.location)
@@ -179,6 +192,9 @@ class _Lowerer:
         if name not in _logged:
             _logged.add(name)
             log.warning("%s has no lowering and runs with torch's kernel", name)
+        # Torch's kernels may count on the strides that its fake tensors have.
+        args = self.laid_out(node.args)
+        keywords = {key: self.laid_out(arg) for key, arg in node.kwargs.items()}
         kind = Kind.VIEW if _may_alias(target) else Kind.FALLBACK
         source = f"torch_{re.sub(r'[^A-Za-z0-9]+', '_', name)}"
         schema = getattr(target, "_schema", None)

@@ -5,6 +5,7 @@ from dynreg_numpy.lowerings import (  # noqa: F401 - importing a family enters i
     creation,
     indexing,
     matrix,
+    normalization,
     pointwise,
     pooling,
     reduction,

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from dynreg_numpy._dtypes import numpy_dtype
-from dynreg_numpy.ir import Argument, Value
+from dynreg_numpy.ir import Argument, ArrayType, Value
 from dynreg_numpy.lowering import Builder, Promotion, lowers
 
 aten = torch.ops.aten
@@ -268,9 +268,22 @@ def to_copy(b: Builder, x: Value, *, dtype: torch.dtype | None = None, **_: Any)
 
 @lowers(aten.clone.default, aten.lift_fresh_copy.default)
 def clone(b: Builder, x: Value, *, memory_format: Any = None) -> Value:
-    """A copy in the strides that torch's fake tensors have for it."""
+    """A copy; contiguous where torch's is, since that is often why it is made."""
     del memory_format
-    return b.call("np.array", x, order="K", dtype=x.dtype, shape=x.shape, unique=True)
+    order = "C" if is_contiguous(b.out) else "K"
+    return b.call("np.array", x, order=order, dtype=x.dtype, shape=x.shape, unique=True)
+
+
+def is_contiguous(promised: Any) -> bool:
+    """Whether torch promises C-contiguous memory."""
+    if not isinstance(promised, ArrayType) or promised.strides is None:
+        return False
+    step: Any = 1
+    for size, stride in zip(promised.shape[::-1], promised.strides[::-1], strict=True):
+        if size != 1 and stride != step:
+            return False
+        step = step * size
+    return True
 
 
 @lowers(aten.copy.default)

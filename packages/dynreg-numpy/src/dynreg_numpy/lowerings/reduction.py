@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from dynreg_numpy.ir import Argument, Value
 from dynreg_numpy.lowering import Builder, lowers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 aten = torch.ops.aten
 BOOL = np.dtype(np.bool_)
@@ -165,7 +162,8 @@ def _scan(b: Builder, source: str, x: Value, dim: int) -> Argument:
 @lowers(aten._softmax.default)
 def softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Argument:
     del half_to_float
-    return b.cast(b.call("reductions.softmax", b.widen(x), dim, dtype=b.widen(x).dtype), b.out.dtype)
+    wide = b.widen(x)
+    return b.cast(b.call("reductions.softmax", wide, dim, dtype=wide.dtype), b.out.dtype)
 
 
 @lowers(aten._log_softmax.default)
@@ -173,15 +171,3 @@ def log_softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Argument
     del half_to_float
     wide = b.widen(x)
     return b.cast(b.call("reductions.log_softmax", wide, dim, dtype=wide.dtype), b.out.dtype)
-
-
-@lowers(aten.native_layer_norm.default)
-def native_layer_norm(
-    b: Builder,
-    x: Value,
-    shape: Sequence[int],
-    weight: Value | None,
-    bias: Value | None,
-    eps: float,
-) -> tuple[Argument, ...]:
-    return b.call_many("reductions.layer_norm", x, len(shape), weight, bias, eps)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dynreg_numpy.runtime._arrays import Array, narrow, widen
+from dynreg_numpy.runtime._arrays import Array
 
 __all__ = [
     "argmax",
     "argmin",
-    "layer_norm",
     "log_softmax",
     "max_dim",
     "min_dim",
@@ -82,33 +81,3 @@ def log_softmax(x: Array, axis: int) -> Array:
     result = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
     result -= np.log(np.exp(result).sum(axis, keepdims=True))
     return result
-
-
-def layer_norm(
-    x: Array, dims: int, weight: Array | None, bias: Array | None, eps: float
-) -> tuple[Array, Array, Array]:
-    """Normalise over the last dimensions, of Ba, Kiros and Hinton, arXiv:1607.06450.
-
-    Args:
-        x: The input.
-        dims: How many of the last dimensions to normalise over.
-        weight: Factor, of the shape of these dimensions, or None.
-        bias: Term, likewise.
-        eps: Added to the variance.
-
-    Returns:
-        The result, and the mean and reciprocal standard deviation, with ones for the dimensions
-        normalised over; these in float32 where ``x`` is narrower.
-    """
-    wide = widen(x)
-    axes = tuple(range(x.ndim - dims, x.ndim))
-    mean = wide.mean(axis=axes, keepdims=True)
-    result = wide - mean
-    variance = np.mean(np.square(result), axis=axes, keepdims=True)
-    rstd = np.reciprocal(np.sqrt(variance + variance.dtype.type(eps)))
-    result *= rstd
-    if weight is not None:
-        result *= widen(weight)
-    if bias is not None:
-        result += widen(bias)
-    return narrow(result, x.dtype), mean, rstd

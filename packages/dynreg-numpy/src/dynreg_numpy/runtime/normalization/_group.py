@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynreg_numpy.runtime._arrays import Array, narrow, widen, workspace
-from dynreg_numpy.runtime.normalization._blocks import blocks
+from dynreg_numpy.runtime._blocks import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
