@@ -24,7 +24,13 @@ def blocks(count: int, row_bytes: int) -> Iterator[slice]:
 
 
 def by_block(kernel: Callable[..., None], inputs: tuple[Array, ...], out: Array) -> Array:
-    """Call ``kernel(*inputs, out)`` block by block, where every array has the shape of ``out``."""
+    """Call ``kernel(*inputs, out)`` block by block, where every array has the shape of ``out``.
+
+    A kernel never sees 0-d arrays, whose results NumPy turns into scalars that cannot be written.
+    """
+    if out.ndim == 0:
+        kernel(*(np.reshape(array, 1) for array in inputs), out.reshape(1))
+        return out
     if out.size <= _ELEMENTS or not out.flags.c_contiguous:
         kernel(*inputs, out)
         return out

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from dynreg_numpy.runtime._arrays import DType
 
 
-def softmax(
-    x: Array, dim: int, half_to_float: bool = False, *, out: Array | None = None
-) -> Array:
+def softmax(x: Array, dim: int, half_to_float: bool = False, *, out: Array | None = None) -> Array:
     """Return exp(x) / sum(exp(x)) along ``dim``, as ``aten._softmax`` does.
 
     Args:
@@ -122,7 +120,7 @@ def _along(
     dtype: DType,
     out: Array | None,
 ) -> Array:
-    """Call ``kernel(*inputs, out)`` on blocks (outer, length, inner) that are cut along ``outer``."""
+    """Call ``kernel(*inputs, out)`` on blocks (outer, length, inner), cut along ``outer``."""
     shape = inputs[0].shape
     axis = wrap_dim(dim, len(shape))
     length = shape[axis] if shape else 1
@@ -141,7 +139,7 @@ def _along(
 def _sum(x: Array) -> Array:
     """Sum along axis 1, keeping it; contiguous rows as a product with ones, which BLAS runs."""
     if x.ndim == 2 and x.dtype.kind == "f":
-        return np.matmul(x, np.ones((x.shape[1], 1), x.dtype))
+        return np.asarray(np.matmul(x, np.ones((x.shape[1], 1), x.dtype)))
     return np.asarray(x.sum(1, keepdims=True))
 
 

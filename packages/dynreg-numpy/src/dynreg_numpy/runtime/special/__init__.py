@@ -1,0 +1,3 @@
+"""Special functions, with torch's conventions."""
+
+__all__: list[str] = []
