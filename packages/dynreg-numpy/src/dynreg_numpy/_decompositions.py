@@ -136,7 +136,7 @@ def _transformer_encoder_layer(
 @functools.cache
 def decompositions() -> dict[Any, Any]:
     """Return the table for AOTAutograd: torch's core set and a few more, less what is lowered."""
-    import dynreg_numpy.lowerings  # noqa: F401, PLC0415 - fills the table that is read below
+    import dynreg_numpy.lowerings  # noqa: F401 - fills the table that is read below
 
     table = {**core_aten_decompositions(), **get_decompositions(_FURTHER), **_OURS}
     return {op: rule for op, rule in table.items() if op not in LOWERINGS}

@@ -250,9 +250,7 @@ SIZE_OPS = {
 def _may_alias(target: Any) -> bool:
     """Whether a result of an op may share memory with an argument."""
     schema = getattr(target, "_schema", None)
-    return schema is not None and any(
-        result.alias_info is not None for result in schema.returns
-    )
+    return schema is not None and any(result.alias_info is not None for result in schema.returns)
 
 
 def _path_source(name: str, path: Sequence[Any]) -> str:
@@ -302,7 +300,6 @@ def origin_of(node: fx.Node) -> Origin:
         return Origin(str(node.target))
     last = frames[-1]
     return Origin(str(node.target), f"{last['file']}:{last['line']}", last["code"].strip())
-
 
 
 def safe_name(name: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dynreg_core import parse_options
 from torch._dynamo.backends.common import aot_autograd
 
+from dynreg_core import parse_options
 from dynreg_numpy._compile import compile_graph
 from dynreg_numpy._decompositions import decompositions
 from dynreg_numpy._options import Options

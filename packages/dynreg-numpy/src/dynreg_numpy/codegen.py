@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RESERVED", "Generated", "generate", "load"]
 
 RESERVED = frozenset(
-    "np math kernel attention convolution elementwise fft indexing layout linalg losses matrix "
-    "normalization pooling random reductions resampling sorting special".split()
+    ["np", "math", "kernel", "attention", "convolution", "elementwise", "fft", "indexing", "layout", "linalg", "losses", "matrix", "normalization", "pooling", "random", "reductions", "resampling", "sorting", "special"]
 )
 """Names that the source uses: NumPy, math, and the modules of ``dynreg_numpy.runtime``."""
 

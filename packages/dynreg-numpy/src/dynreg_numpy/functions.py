@@ -103,9 +103,7 @@ _KERNELS = (
 )
 
 FUNCTIONS: dict[str, Function] = {
-    **{
-        name: Function(f"np.{ufunc}", Kind.POINTWISE, out=True) for name, ufunc in _UFUNCS.items()
-    },
+    **{name: Function(f"np.{ufunc}", Kind.POINTWISE, out=True) for name, ufunc in _UFUNCS.items()},
     **{name: Function(f"elementwise.{name}", Kind.POINTWISE, out=True) for name in _KERNELS},
     "where": Function("np.where", Kind.POINTWISE),
     "clip": Function("np.clip", Kind.POINTWISE, out=True),

@@ -138,9 +138,7 @@ class Builder:
         """
         values = [arg for arg in args if isinstance(arg, Value)]
         shape = broadcast(*(value.shape for value in values))
-        return self.emit(
-            FUNCTIONS[name], *args, type=ArrayType(shape, dtype or values[0].dtype)
-        )
+        return self.emit(FUNCTIONS[name], *args, type=ArrayType(shape, dtype or values[0].dtype))
 
     def reduction(
         self,
@@ -247,7 +245,13 @@ class Builder:
     def full(self, shape: Sequence[Size], fill: Argument, dtype: DType) -> Value:
         """Make an array of one number."""
         return self.call(
-            "np.full", tuple(shape), self.cast(fill, dtype), dtype, shape=shape, dtype=dtype, unique=True
+            "np.full",
+            tuple(shape),
+            self.cast(fill, dtype),
+            dtype,
+            shape=shape,
+            dtype=dtype,
+            unique=True,
         )
 
     def _type(self, shape: Sequence[Size] | None, dtype: DType | None) -> ArrayType:
@@ -260,10 +264,7 @@ class Builder:
 
 BOOLEAN = {
     FUNCTIONS[name]
-    for name in (
-        "eq ne lt le gt ge isnan isinf isfinite signbit logical_and logical_or logical_xor "
-        "logical_not"
-    ).split()
+    for name in ["eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or", "logical_xor", "logical_not"]
 }
 """Pointwise functions that give booleans whatever they are given."""
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynreg_numpy.ir import Argument, Size, Value
 from dynreg_numpy.lowering import Builder, lowers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -74,5 +71,3 @@ def tril(b: Builder, x: Value, diagonal: Size = 0) -> Value:
 @lowers(aten.triu.default)
 def triu(b: Builder, x: Value, diagonal: Size = 0) -> Value:
     return b.call("np.triu", x, diagonal)
-
-

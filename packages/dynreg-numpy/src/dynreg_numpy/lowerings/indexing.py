@@ -33,9 +33,7 @@ def index_select(b: Builder, x: Value, dim: int, index: Value) -> Value:
 
 
 @lowers(aten.gather.default)
-def gather(
-    b: Builder, x: Value, dim: int, index: Value, *, sparse_grad: bool = False
-) -> Argument:
+def gather(b: Builder, x: Value, dim: int, index: Value, *, sparse_grad: bool = False) -> Argument:
     del sparse_grad
     return b.call("indexing.gather", x, dim, index)
 

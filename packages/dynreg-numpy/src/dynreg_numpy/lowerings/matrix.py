@@ -81,5 +81,3 @@ def attention_backward(
         "attention.backward",
         *(grad, query, key, value, out, logsumexp, attn_mask, is_causal, scale),
     )
-
-

@@ -138,9 +138,7 @@ def _scaled(b: Builder, name: str, x: Argument, y: Argument, alpha: Argument) ->
 
 
 @lowers(aten.div.Tensor_mode, aten.div.Scalar_mode)
-def div_mode(
-    b: Builder, x: Argument, y: Argument, *, rounding_mode: str | None = None
-) -> Argument:
+def div_mode(b: Builder, x: Argument, y: Argument, *, rounding_mode: str | None = None) -> Argument:
     if rounding_mode is None:
         return b.elementwise("true_divide", x, y, kind=Promotion.INT_TO_FLOAT)
     (x, y), result = b.promote(x, y)
@@ -300,8 +298,6 @@ def fill(b: Builder, x: Value, number: Argument) -> Value:
 @lowers(aten.fill.Tensor)
 def fill_tensor(b: Builder, x: Value, number: Value) -> Argument:
     return clone(b, b.expand(b.cast(number, x.dtype), x.shape))
-
-
 
 
 @lowers(aten.logit.default)

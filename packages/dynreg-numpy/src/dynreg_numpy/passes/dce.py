@@ -19,4 +19,3 @@ def eliminate_dead_code(program: Program) -> Program:
             kept.append(value)
             live.update(uses(value))
     return replace(program, body=kept[::-1])
-

@@ -39,7 +39,13 @@ def _reusable(value: Value, position: int, last: dict[Value, int]) -> Iterator[V
         owned = owner.function.kind in _OWNED and not owner.function.effect
         # Only the owner itself: a view of equal shape may be broadcast, or cover part of it.
         direct = operand is owner or operand.out is not None
-        if same and direct and owned and isinstance(owner.type, ArrayType) and last[owner] == position:
+        if (
+            same
+            and direct
+            and owned
+            and isinstance(owner.type, ArrayType)
+            and last[owner] == position
+        ):
             yield operand
 
 

@@ -11,9 +11,7 @@ from dynreg_numpy.runtime._arrays import Array, narrow, widen
 __all__ = ["backward", "forward"]
 
 
-def _scores(
-    query: Array, key: Array, mask: Array | None, is_causal: bool, scale: float
-) -> Array:
+def _scores(query: Array, key: Array, mask: Array | None, is_causal: bool, scale: float) -> Array:
     """``query · keyᵀ · scale + mask``, of shape (batch, heads, queries, keys)."""
     scores = np.matmul(query * query.dtype.type(scale), np.swapaxes(key, -1, -2))
     if is_causal:

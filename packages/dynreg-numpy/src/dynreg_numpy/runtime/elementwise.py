@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynreg_numpy.runtime._arrays import Array, DType
+if TYPE_CHECKING:
+    from dynreg_numpy.runtime._arrays import Array, DType
 
 __all__ = [
     "cast",

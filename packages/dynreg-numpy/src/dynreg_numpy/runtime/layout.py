@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from dynreg_numpy.runtime._arrays import Array, DType
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dynreg_numpy.runtime._arrays import Array, DType
 
 __all__ = [
     "arange",
@@ -113,8 +113,14 @@ def constant_pad(x: Any, pad: Sequence[int], value: Any) -> Array:
     if min(shape, default=0) < 0:
         raise RuntimeError(f"padding {tuple(pad)} leaves a negative size of the shape {x.shape}")
     result = np.full(shape, value, x.dtype)
-    inner = tuple(slice(max(b, 0), max(b, 0) + _kept(n, b, a)) for n, b, a in zip(x.shape, before, after, strict=True))
-    outer = tuple(slice(max(-b, 0), max(-b, 0) + _kept(n, b, a)) for n, b, a in zip(x.shape, before, after, strict=True))
+    inner = tuple(
+        slice(max(b, 0), max(b, 0) + _kept(n, b, a))
+        for n, b, a in zip(x.shape, before, after, strict=True)
+    )
+    outer = tuple(
+        slice(max(-b, 0), max(-b, 0) + _kept(n, b, a))
+        for n, b, a in zip(x.shape, before, after, strict=True)
+    )
     result[inner] = x[outer]
     return result
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from dynreg_numpy.runtime._arrays import Array
+if TYPE_CHECKING:
+    from dynreg_numpy.runtime._arrays import Array
 
 __all__ = ["integer_matmul"]
 

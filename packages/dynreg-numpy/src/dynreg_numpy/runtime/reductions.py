@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynreg_numpy.runtime._arrays import Array
+if TYPE_CHECKING:
+    from dynreg_numpy.runtime._arrays import Array
 
 __all__ = [
     "argmax",
@@ -25,7 +26,9 @@ def var(x: Array, axis: tuple[int, ...], correction: float, keepdims: bool = Fal
     count = math.prod(x.shape[a] for a in axis)
     deviation = x - x.mean(axis=axis, keepdims=True)
     squares = (deviation * deviation.conj()).real if x.dtype.kind == "c" else deviation * deviation
-    return squares.sum(axis=axis, keepdims=keepdims) / squares.dtype.type(max(count - correction, 0))
+    return squares.sum(axis=axis, keepdims=keepdims) / squares.dtype.type(
+        max(count - correction, 0)
+    )
 
 
 def argmax(x: Array, axis: int | None, keepdims: bool) -> Array:
