@@ -3,6 +3,7 @@
 import functools
 import sys
 import threading
+import time
 from dataclasses import dataclass
 
 import pytest
@@ -702,6 +703,22 @@ def test_requirements_are_checked_before_anything_is_imported(site, installed, t
     ]
 
 
+def test_a_backend_of_torch_that_fails_to_load(make_registry, torch_source):
+    class Broken(torch_source):
+        def load(self, name):
+            raise UnknownBackendError(name) if name == "eager" else OSError("libtorch.so")
+
+    registry = make_registry(torch=Broken())
+    with pytest.raises(BackendLoadError) as caught:
+        registry.lookup_backend("inductor")
+    assert str(caught.value) == (
+        "backend 'inductor' cannot be loaded: torch's backend 'inductor': OSError: libtorch.so\n"
+        "hint: check that torch works"
+    )
+    with pytest.raises(UnknownBackendError):
+        registry.lookup_backend("eager")
+
+
 def test_a_backend_of_torch_that_cannot_work_is_told(registry):
     assert statuses(registry, "tvm") == [
         "unavailable (needs the module 'tvm', which is not installed)"
@@ -999,6 +1016,8 @@ def test_a_qualified_name_is_its_target(registry):
     assert registry.lookup_backend("json:dumps") is json.dumps
     assert registry.lookup_backend("json.decoder:JSONDecoder.decode") is json.JSONDecoder.decode
     assert registry.backend("json:dumps") == registry.backend("json:dumps")
+    assert registry.is_registered_backend("json:dumps")
+    assert not registry.is_registered_backend("missing_module:compile")
     with pytest.raises(BackendLoadError) as caught:
         registry.lookup_backend("json:missing")
     assert str(caught.value) == (
@@ -1081,6 +1100,27 @@ def test_a_failing_lookup_in_an_unchanged_environment_scans_nothing(
     with pytest.raises(UnknownBackendError):
         registry.lookup_backend("late")
     assert scans == []
+
+
+def test_a_failing_lookup_that_finds_something_else_installed_still_explains(site, installed):
+    registry = installed()
+    registry.list_backends()
+    site.distribution("late", backends={"late": "late_mod:compile"})
+    with pytest.raises(UnknownBackendError, match="did you mean 'late'"):
+        registry.lookup_backend("lates")
+
+
+def test_threads_that_look_first_at_once_look_once(entry_point, torch_source):
+    looks = []
+
+    def slow():
+        looks.append(threading.get_ident())
+        time.sleep(0.05)
+        return [entry_point("acme", "json:dumps")]
+
+    registry = Registry(entry_points=slow, policy=Policy, torch=torch_source())
+    together(4, lambda number: registry.lookup_backend("acme"))
+    assert len(looks) == 1
 
 
 def test_a_failing_lookup_looks_again_and_still_fails(make_registry):

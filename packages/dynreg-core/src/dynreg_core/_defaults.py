@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 from dynreg_core.errors import ArgumentTypeError, DynregError, PolicyError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dynreg_core._resolution import Candidate, View
     from dynreg_core._types import CompilerFn
 
@@ -34,7 +36,7 @@ def device_type(device: Any) -> str:
     return kind.partition(":")[0]
 
 
-def default_for(view: "View", device: str) -> "str | CompilerFn":
+def default_for(view: "View", device: str, find: "Callable[[str], object]") -> "str | CompilerFn":
     """Return the default backend.
 
     What a program has set comes before policy, and a default for the device type before the
@@ -44,6 +46,7 @@ def default_for(view: "View", device: str) -> "str | CompilerFn":
     Args:
         view: What is known.
         device: Device type; empty for none in particular.
+        find: Looks up a name, and raises where it stands for nothing.
 
     Raises:
         PolicyError: The default that policy names stands for nothing.
@@ -55,7 +58,8 @@ def default_for(view: "View", device: str) -> "str | CompilerFn":
     for key in (device, ""):
         name = view.policy.defaults.get(key)
         if name is not None:
-            _check(view, name, view.policy.origins[key])
+            if ":" not in name:
+                _check(name, view.policy.origins[key], find)
             return name
     if device and device not in _INDUCTOR_DEVICES:
         makers = [
@@ -78,12 +82,10 @@ def _compiles_for(view: "View", name: str, device: str) -> bool:
     )
 
 
-def _check(view: "View", name: str, origin: str) -> None:
-    if ":" in name:
-        return
+def _check(name: str, origin: str, find: "Callable[[str], object]") -> None:
     try:
-        view.select(*name.partition("@")[::2])
+        find(name)
     except DynregError as error:
         raise PolicyError(
-            origin, f"the default {name!r} cannot be used: {error.sentence}", expected=error.hint
+            origin, f"the default {name!r} cannot be used: {error.sentence}", hint=error.hint
         ) from error

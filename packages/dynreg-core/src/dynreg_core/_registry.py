@@ -388,9 +388,8 @@ class Registry:
         Raises:
             PolicyError: The default of the policy cannot be used.
         """
-        return _defaults.default_for(
-            self._lookup.view(), "" if device is None else _defaults.device_type(device)
-        )
+        kind = "" if device is None else _defaults.device_type(device)
+        return _defaults.default_for(self._lookup.view(), kind, self._lookup.find)
 
     def default_for(self, device: Any) -> str | CompilerFn:
         """Return the default backend for a device, or a device type as in ``"cuda"``."""

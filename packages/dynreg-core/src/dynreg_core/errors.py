@@ -423,13 +423,16 @@ class PolicyError(DynregError, ValueError):
         origin: Where the setting stands: a file and line, or an environment variable.
         problem: What is there.
         expected: What was expected in its place.
+        hint: What to do; built from ``expected`` where it is left out.
     """
 
-    def __init__(self, origin: str, problem: str, *, expected: str) -> None:
+    def __init__(
+        self, origin: str, problem: str, *, expected: str = "", hint: str | None = None
+    ) -> None:
         self.origin = origin
         self.problem = problem
         self.expected = expected
-        super().__init__(f"{origin}: {problem}", hint=f"expected {expected}")
+        super().__init__(f"{origin}: {problem}", hint=hint or f"expected {expected}")
 
 
 # --- torch and fleets --------------------------------------------------------------------------
