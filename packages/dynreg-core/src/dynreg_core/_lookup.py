@@ -188,8 +188,9 @@ def _explained(view: View, name: str) -> UnknownBackendError:
         )
         return UnknownBackendError(name, because=because)
     if not view.policy.plugins and plain in view.installed.names():
+        origin = view.policy.origin("plugins")
         return UnknownBackendError(
-            name, because=f"plugins are turned off in {view.policy.origin('plugins')}"
+            name, because=f"plugins are turned off in {origin}", hint=f"change {origin}"
         )
     hint: str | None = None
     provider, module = distribution_of(plain)
