@@ -1,0 +1,1 @@
+raise OSError("libacme.so: cannot open shared object file")
