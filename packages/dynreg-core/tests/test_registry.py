@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from dynreg_core import BackendHandle, Registry
+from dynreg_core import BackendHandle, Registry, _metadata
 from dynreg_core._policy import Policy, Rule
+from dynreg_core._types import EntryPoint
 from dynreg_core.errors import (
     AmbiguousBackendError,
     ArgumentTypeError,
@@ -65,7 +66,12 @@ def test_the_decorator_with_and_without_arguments(registry):
     def experiment(gm, example_inputs):
         return gm
 
+    @registry.register_backend()
+    def called(gm, example_inputs):
+        return gm
+
     assert registry.lookup_backend("bare") is bare
+    assert registry.lookup_backend("called") is called
     assert registry.lookup_backend("named") is function
     tags = {info.name: info.tags for info in registry.list_backend_info(None)}
     assert (tags["bare"], tags["named"]) == ((), ("a", "b"))
@@ -242,6 +248,33 @@ def test_a_name_of_torch_is_taken_over_only_explicitly(registry):
     )
     registry.unregister_backend("eager")
     assert registry.lookup_backend("eager") is eager
+
+
+def test_an_alias_can_take_a_name_of_torch_over(registry):
+    registry.register_alias("eager", "inductor", replace=True)
+    assert registry.lookup_backend("eager") is registry.lookup_backend("inductor")
+    assert statuses(registry, "eager")[1] == (
+        "shadowed (by an alias of 'inductor' that was registered in this process)"
+    )
+
+
+def test_instances_are_named_by_their_class(registry):
+    class Compiler:
+        def __call__(self, gm, example_inputs):
+            return gm
+
+    registry.register_backend(Compiler(), name="instance")
+    with pytest.raises(
+        DuplicateBackendError, match=r"taken by an earlier definition of .*Compiler"
+    ):
+        registry.register_backend(Compiler(), name="instance")
+    registry.register_backend(functools.partial(Compiler()), name="partial")
+    assert registry.get_backend_info("partial").target.endswith("Compiler")
+
+
+def test_entry_points_of_other_groups_are_no_backends(make_registry):
+    entry = EntryPoint("sub", "json:dumps", _metadata.COMMANDS, "acme")
+    assert not make_registry(entry).is_registered_backend("sub")
 
 
 def test_unregistering(registry):
@@ -934,6 +967,10 @@ def test_an_entry_point_comes_before_what_was_registered_with_torch(
             "no backend is named 'hidet'\nhint: `pip install hidet` provides 'hidet'",
         ),
         (
+            "openvino",
+            "no backend is named 'openvino'\nhint: `pip install openvino` provides 'openvino'",
+        ),
+        (
             "turbine_cpu",
             (
                 "no backend is named 'turbine_cpu'\n"
@@ -1090,8 +1127,6 @@ def test_what_is_installed_later_is_found_by_refresh_and_by_a_failing_lookup(sit
 def test_a_failing_lookup_in_an_unchanged_environment_scans_nothing(
     site, installed, monkeypatch, tmp_path
 ):
-    from dynreg_core import _metadata
-
     registry = installed()
     registry.list_backends()
     scans = []
