@@ -318,13 +318,14 @@ def test_need_23_one_name_from_two_distributions_is_for_a_pin_to_settle(
         assert installed(policy=policy).lookup_backend("turbine_cpu").__module__ == module
 
 
-def test_need_24_a_process_scans_once(site, monkeypatch):
+def test_need_24_a_process_scans_once(site, torch_source, monkeypatch):
     from dynreg_core import _metadata
 
     scans = []
     scan_paths = _metadata.scan_paths
     monkeypatch.setattr(_metadata, "scan_paths", lambda *a: scans.append(a) or scan_paths(*a))
-    for registry in (Registry(policy=Policy), Registry(policy=Policy)):
+    for _ in range(2):
+        registry = Registry(policy=Policy, torch=torch_source())
         registry.list_backends()
         registry.list_backend_info(None)
         registry.get_backend_info("eager")
