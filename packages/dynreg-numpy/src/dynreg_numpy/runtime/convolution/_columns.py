@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynreg_numpy.runtime._arrays import DType
+from dynreg_numpy.runtime.convolution._geometry import Ints
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dynreg_numpy.runtime._arrays import Array, DType
-    from dynreg_numpy.runtime.convolution._geometry import Geometry, Ints, Tile
+    from dynreg_numpy.runtime._arrays import Array
+    from dynreg_numpy.runtime.convolution._geometry import Geometry, Tile
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dynreg_numpy.runtime._arrays import narrow, widen
 from dynreg_numpy.runtime.indexing._positions import select_bounds
-from dynreg_numpy.runtime.indexing._scatter import add_rows
+from dynreg_numpy.runtime.indexing._scatter import sum_rows
 
 if TYPE_CHECKING:
     from dynreg_numpy.runtime._arrays import Array
@@ -37,15 +37,13 @@ def embedding_dense_backward(
     """
     rows = indices.reshape(-1).astype(np.int64, copy=False)
     values = widen(grad).reshape(len(rows), -1)
-    result = np.zeros((num_weights, grad.shape[-1]), values.dtype)
     if scale_grad_by_freq:
         counts = np.bincount(rows, minlength=num_weights)
         values = values / counts[rows, None].astype(values.dtype)
     if padding_idx >= 0:
         kept = rows != padding_idx
         rows, values = rows[kept], values[kept]
-    add_rows(result, rows, values)
-    return narrow(result, grad.dtype)
+    return narrow(sum_rows(num_weights, rows, values), grad.dtype)
 
 
 def embedding_bag(
@@ -91,13 +89,13 @@ def embedding_bag(
     values = widen(weight)[rows]
     if per_sample_weights is not None:
         values *= widen(per_sample_weights)[:, None]
-    result = np.zeros((bags, weight.shape[1]), values.dtype)
     kept_bags, kept_values = bag[kept], values[kept]
     winners = sizes
     if mode == _MAX:
+        result = np.zeros((bags, weight.shape[1]), values.dtype)
         winners = _fill_maxima(result, kept_values, rows[kept], kept_bags)
     else:
-        add_rows(result, kept_bags, kept_values)
+        result = sum_rows(bags, kept_bags, kept_values)
         if mode == _MEAN:
             result /= np.maximum(sizes, 1)[:, None].astype(result.dtype)
     if mode == _SUM:
@@ -158,8 +156,8 @@ def embedding_bag_dense_backward(
         (num_weights, width), in the dtype of ``grad``.
     """
     wide = widen(grad)
-    result = np.zeros((num_weights, grad.shape[1]), wide.dtype)
     if mode == _MAX:
+        result = np.zeros((num_weights, grad.shape[1]), wide.dtype)
         columns = np.broadcast_to(np.arange(grad.shape[1]), grad.shape)
         full = np.broadcast_to((bag_size > 0)[:, None], grad.shape)
         np.add.at(result, (maximum_indices[full], columns[full]), wide[full])
@@ -173,8 +171,7 @@ def embedding_bag_dense_backward(
     if scale_grad_by_freq:
         values /= _frequencies(rows, num_weights)[rows, None].astype(wide.dtype)
     kept = rows != padding_idx
-    add_rows(result, rows[kept], values[kept])
-    return narrow(result, grad.dtype)
+    return narrow(sum_rows(num_weights, rows[kept], values[kept]), grad.dtype)
 
 
 def _frequencies(rows: Array, num_weights: int) -> Array:

@@ -12,6 +12,7 @@ from dynreg_numpy.runtime.indexing._positions import (
     check_bounds,
     first_outside,
     select_bounds,
+    whole_rows,
     wrap_index,
 )
 
@@ -41,9 +42,14 @@ def gather(x: Array, dim: int, index: Array, *, out: Array | None = None) -> Arr
     if x.ndim == 0 or index.ndim == 0:
         flat = check_bounds(index, x.shape[0] if x.ndim else 1)
         return np.take(x.reshape(-1), flat, out=out, mode="clip").reshape(index.shape)
-    index = check_bounds(index, x.shape[axis], dim=axis)
     if not index.size:
         return np.empty(index.shape, x.dtype)
+    entries = whole_rows(index, axis)
+    if entries is not None:
+        sizes = (slice(None) if a == axis else slice(n) for a, n in enumerate(index.shape))
+        entries = check_bounds(entries, x.shape[axis], dim=axis)
+        return np.take(x[tuple(sizes)], entries, axis, out=out, mode="clip")
+    index = check_bounds(index, x.shape[axis], dim=axis)
     return np.take(x.reshape(-1), along(x.shape, axis, index), out=out, mode="clip")
 
 

@@ -77,3 +77,16 @@ def along(shape: tuple[int, ...], axis: int, index: Array) -> Array:
             offsets = np.arange(index.shape[other], dtype=np.int64) * step
             positions += offsets.reshape(-1, *(1,) * (len(shape) - 1 - other))
     return positions
+
+
+def whole_rows(index: Array, axis: int) -> Array | None:
+    """Return the entries of an ``index`` that is one list expanded over the other dimensions.
+
+    This is how graph networks gather and scatter: the expanded index has stride zero everywhere
+    but in ``axis``, and whole rows move.
+    """
+    for other, (size, stride) in enumerate(zip(index.shape, index.strides, strict=True)):
+        if other != axis and size != 1 and stride != 0:
+            return None
+    entries = index[tuple(slice(None) if a == axis else 0 for a in range(index.ndim))]
+    return np.asarray(entries)
