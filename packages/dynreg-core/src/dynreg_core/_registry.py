@@ -292,12 +292,11 @@ class Registry:
         Args:
             exclude_tags: Leave out names with one of these tags; ``None`` or ``()`` for none.
         """
+        view = self._lookup.view()
+        excluded = set(check_tags(exclude_tags or (), "exclude_tags"))
+        listed = filter(None, map(view.listed, view.names()))
         return sorted(
-            {
-                info.name
-                for info in self.list_backend_info(exclude_tags)
-                if info.status.kind not in {"shadowed", "denied"}
-            }
+            candidate.name for candidate in listed if not excluded.intersection(candidate.tags)
         )
 
     def list_backend_info(

@@ -156,6 +156,18 @@ class View:
             raise BackendDeniedError(name, str(denial), denial.origin)
         raise UnknownBackendError(pin_of(name, distribution) if distribution else name)
 
+    def listed(self, name: str) -> Candidate | None:
+        """Return what a list of names shows for a name: what it stands for, or the first rival.
+
+        ``None`` where policy forbids the name.
+        """
+        try:
+            return self.select(name)
+        except AmbiguousBackendError:
+            return next(iter(self.candidates(name)))
+        except BackendDeniedError:
+            return None
+
     def _pinned(self, name: str, found: "Sequence[Candidate]") -> Candidate:
         pin = self.policy.pin(name)
         if pin is not None:

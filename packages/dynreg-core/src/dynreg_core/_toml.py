@@ -99,10 +99,9 @@ def line_of(text: str, path: "tuple[str | int, ...]") -> int:
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if stripped.startswith("["):
-            table = found = _key_path(stripped)
+            table = found = _keys(stripped.partition("#")[0].strip().strip("[]"))
         elif "=" in stripped:
-            key = _key_path(stripped.partition("=")[0] + "= 0")
-            found = (*table, *key) if key else ()
+            found = (*table, *_keys(stripped.partition("=")[0]))
         else:
             continue
         common = 0
@@ -115,17 +114,16 @@ def line_of(text: str, path: "tuple[str | int, ...]") -> int:
     return best
 
 
-def _key_path(line: str) -> tuple[str, ...]:
-    """Return the keys that one line of TOML opens, by asking the parser of TOML."""
+def _keys(text: str) -> tuple[str, ...]:
+    """Split a dotted key; one with quotes is left to the parser of TOML."""
+    if '"' not in text and "'" not in text:
+        return tuple(key.strip() for key in text.split("."))
     try:
-        node: object = _loads(line)
+        node: object = _loads(f"{text} = 0")
     except ValueError:
         return ()
     keys: list[str] = []
-    while True:
-        if isinstance(node, list) and node:
-            node = node[0]
-        if not isinstance(node, dict) or not node:
-            return tuple(keys)
+    while isinstance(node, dict):
         key, node = next(iter(node.items()))
         keys.append(key)
+    return tuple(keys)
