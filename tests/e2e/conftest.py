@@ -7,9 +7,6 @@ import textwrap
 
 import pytest
 
-#: The plugins that the session says it has installed on top of core.
-PLUGINS = [name for name in os.environ.get("DYNREG_E2E_PLUGINS", "").split(",") if name]
-
 
 @pytest.fixture
 def run(tmp_path):

@@ -95,8 +95,6 @@ def test_listing_imports_no_torch(run):
 
 @pytest.mark.skipif(len(PLUGINS) < 3, reason="needs all plugins: one run of the session has them")
 def test_the_doctor_loads_them_all():
-    import subprocess
-
     done = subprocess.run(
         [sys.executable, "-m", "dynreg_core", "doctor", "--load", "--verify"],
         capture_output=True,

@@ -27,8 +27,10 @@ _FURTHER = [
     aten._native_batch_norm_legit_no_training,
     aten._batch_norm_with_update_functional,
     aten.batch_norm_backward,
-    aten.native_dropout,
 ]
+
+#: Torch's decompositions of these draw other numbers from the generator than its kernels do.
+_RANDOM = {aten.bernoulli.p, aten.bernoulli.default, aten.native_dropout.default}
 
 _OURS: dict[Any, Callable[..., Any]] = {}
 """Ops that torch fuses on a CPU and has no decomposition for."""
@@ -139,4 +141,4 @@ def decompositions() -> dict[Any, Any]:
     import dynreg_numpy.lowerings  # noqa: F401 - fills the table that is read below
 
     table = {**core_aten_decompositions(), **get_decompositions(_FURTHER), **_OURS}
-    return {op: rule for op, rule in table.items() if op not in LOWERINGS}
+    return {op: rule for op, rule in table.items() if op not in LOWERINGS and op not in _RANDOM}

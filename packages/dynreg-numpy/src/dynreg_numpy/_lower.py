@@ -198,8 +198,9 @@ class _Lowerer:
         kind = Kind.VIEW if _may_alias(target) else Kind.FALLBACK
         source = f"torch_{re.sub(r'[^A-Za-z0-9]+', '_', name)}"
         schema = getattr(target, "_schema", None)
+        random = torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
         value = self.builder.emit(
-            Function(source, kind, effect=schema is None or out is None, unique=True),
+            Function(source, kind, effect=random or schema is None or out is None, unique=True),
             *args,
             type=out,
             constant=TorchCall(target),

@@ -21,12 +21,32 @@ if TYPE_CHECKING:
 
     from dynreg_numpy.ir import Origin
 
-__all__ = ["RESERVED", "Generated", "generate", "load"]
+__all__ = ["FAMILIES", "RESERVED", "Generated", "generate", "load"]
 
-RESERVED = frozenset(
-    ["np", "math", "kernel", "attention", "convolution", "elementwise", "fft", "indexing", "layout", "linalg", "losses", "matrix", "normalization", "pooling", "random", "reductions", "resampling", "sorting", "special"]
+FAMILIES = frozenset(
+    {
+        "activation",
+        "attention",
+        "convolution",
+        "elementwise",
+        "fft",
+        "indexing",
+        "layout",
+        "linalg",
+        "loss",
+        "matrix",
+        "normalization",
+        "pooling",
+        "reductions",
+        "resampling",
+        "sorting",
+        "special",
+    }
 )
-"""Names that the source uses: NumPy, math, and the modules of ``dynreg_numpy.runtime``."""
+"""Modules of ``dynreg_numpy.runtime``."""
+
+RESERVED = FAMILIES | {"np", "math", "kernel"}
+"""Names that the source uses."""
 
 #: Dtypes that NumPy knows only through ml_dtypes.
 _EXTRA = {NUMPY[dtype] for dtype in BITS}
@@ -150,7 +170,7 @@ class _Writer:
                 code = f"{args[0]}[{self.index(value.args[1])}]"
         else:
             family = source.partition(".")[0]
-            if family in RESERVED and family not in {"np", "math"}:
+            if family in FAMILIES:
                 self.modules.add(family)
             code = f"{source}({', '.join(args + keywords)})"
         self.body.append((f"{value.name} = {code}", value.origin))

@@ -264,7 +264,11 @@ class Builder:
 
 BOOLEAN = {
     FUNCTIONS[name]
-    for name in ["eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or", "logical_xor", "logical_not"]
+    for name in (
+        *("eq", "ne", "lt", "le", "gt", "ge"),
+        *("isnan", "isinf", "isfinite", "signbit"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not"),
+    )
 }
 """Pointwise functions that give booleans whatever they are given."""
 

@@ -55,4 +55,9 @@ def scatter_add(b: Builder, x: Value, dim: int, index: Value, source: Value) -> 
 
 @lowers(aten.embedding.default)
 def embedding(b: Builder, weight: Value, index: Value, *_: Argument) -> Value:
-    return b.call("indexing.index_select", weight, 0, index)
+    return b.call("indexing.embedding", weight, index)
+
+
+@lowers(aten.embedding_dense_backward.default)
+def embedding_dense_backward(b: Builder, *args: Argument) -> Value:
+    return b.call("indexing.embedding_dense_backward", *args)
