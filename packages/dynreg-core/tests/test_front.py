@@ -1,9 +1,11 @@
 """The package's front, its types, and torch's names without torch."""
 
+import ast
 import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +34,30 @@ def test_every_public_name_is_there():
     assert dynreg_core.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="has no attribute 'missing'"):
         dynreg_core.missing  # noqa: B018 - the access is the test
+
+
+def test_the_front_states_each_name_once_for_each_of_its_readers():
+    tree = ast.parse(Path(dynreg_core.__file__).read_text())
+    (checked,) = [node for node in tree.body if isinstance(node, ast.If)]
+    for_type_checkers = {
+        alias.asname: f"{node.module}.{alias.name}" for node in checked.body for alias in node.names
+    }
+    when_used = {name: f"dynreg_core.{home}.{name}" for name, home in dynreg_core._HOME.items()}
+    assert for_type_checkers == {**when_used, "errors": "dynreg_core.errors"}
+    assert sorted(for_type_checkers) == dynreg_core.__all__
+
+
+def test_registering_in_the_default_registry_makes_a_name_for_torch():
+    registry = pytest.importorskip("torch._dynamo.backends.registry")
+
+    def front_backend(gm, example_inputs):
+        return gm
+
+    with dynreg_core.using():
+        dynreg_core.register_backend(front_backend)
+        assert registry.lookup_backend("front_backend") is front_backend
+    assert not dynreg_core.is_registered_backend("front_backend")
+    assert "front_backend" not in registry._BACKENDS
 
 
 def test_the_functions_act_on_the_default_registry():

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dynreg_core import _metadata
+from dynreg_core import _metadata, _scanner
 
 GROUP = _metadata.BACKENDS
 
@@ -303,7 +303,7 @@ def test_versions_are_read_from_the_names_of_folders(tmp_path, folder, version):
 def test_normalized_names_are_those_of_the_packaging_library(name):
     from packaging.utils import canonicalize_name
 
-    assert _metadata.normalized(name) == canonicalize_name(name).replace("-", "_")
+    assert _scanner.normalized(name) == canonicalize_name(name).replace("-", "_")
 
 
 def test_headers_end_where_the_text_begins(tmp_path):
@@ -311,9 +311,9 @@ def test_headers_end_where_the_text_begins(tmp_path):
         "Name: acme\nSummary: one\n  continued\nRequires-Dist: torch\nRequires-Dist: numpy\n"
         "\nSummary: no header\n"
     )
-    headers = _metadata.read_headers(str(tmp_path))
+    headers = _scanner.read_headers(str(tmp_path))
     assert headers == {"name": ["acme"], "summary": ["one"], "requires-dist": ["torch", "numpy"]}
-    assert _metadata.read_headers(str(tmp_path / "missing")) == {}
+    assert _scanner.read_headers(str(tmp_path / "missing")) == {}
 
 
 # --- one scan a process ------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dynreg_core._metadata import read_headers
 from dynreg_core._names import pin_of
+from dynreg_core._scanner import read_headers
 from dynreg_core._types import BackendInfo, Status
 from dynreg_core.errors import AmbiguousBackendError, BackendDeniedError, DynregError
 

@@ -1,7 +1,6 @@
 """What surrounds a registry: what is installed, the policy, and torch."""
 
 import threading
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 from dynreg_core import _metadata
@@ -9,6 +8,7 @@ from dynreg_core._installed import Installed
 from dynreg_core._names import closest
 from dynreg_core._policy import Policy, load_policy
 from dynreg_core._torch_backends import TorchBackends
+from dynreg_core._warn import warn
 from dynreg_core.errors import PolicyWarning
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Environment:
         for doubt in (*view.policy.doubts, *_unmatched(view)):
             if doubt not in self._warned:
                 self._warned.add(doubt)
-                warnings.warn(doubt, PolicyWarning, stacklevel=4)
+                warn(doubt, PolicyWarning)
 
     def _find(self, *, again: bool) -> Installed:
         if self._entry_points is not None:

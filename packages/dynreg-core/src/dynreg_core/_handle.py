@@ -8,14 +8,21 @@ same value however often it is built, copied or sent to another process.
 from typing import TYPE_CHECKING, Any
 
 from dynreg_core import _targets
+from dynreg_core._names import is_qualified
+from dynreg_core._options import check_options
+from dynreg_core.errors import ArgumentValueError, BackendSignatureError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dynreg_core._lookup import Lookup
     from dynreg_core._options import OnUnknown, OptionSchema
+    from dynreg_core._resolution import Candidate
     from dynreg_core._types import CompilerFn
 
-__all__ = ["BackendHandle"]
+__all__ = ["BackendHandle", "checked", "make_handle"]
+
+_KEYWORDS = ("mode", "options")
 
 _FORWARDED = frozenset({"backend_ctx_ctor", "get_compiler_config", "reset"})
 """What torch asks a backend for besides calling it."""
@@ -109,7 +116,7 @@ class BackendHandle:
             BackendSignatureError: The backend takes no mode, or no options.
         """
         compiler_fn = self.compiler_fn
-        keywords = arguments_for(
+        keywords = _keywords(
             self.__name__,
             compiler_fn,
             self._schema,
@@ -166,7 +173,7 @@ def _rebuild(
     return BackendHandle(name, mode=mode, options=options, on_unknown_option=on_unknown_option)
 
 
-def arguments_for(
+def _keywords(
     name: str,
     compiler_fn: "CompilerFn",
     schema: "OptionSchema | None",
@@ -181,9 +188,6 @@ def arguments_for(
         BackendOptionError: The backend does not take these options.
         BackendSignatureError: It takes no mode, or no options.
     """
-    from dynreg_core._options import check_options
-    from dynreg_core.errors import BackendSignatureError
-
     keywords: dict[str, Any] = {}
     if mode is not None:
         keywords["mode"] = mode
@@ -195,6 +199,72 @@ def arguments_for(
         if not _targets.accepts(compiler_fn, keyword):
             raise BackendSignatureError(name, _targets.describe(compiler_fn), keyword)
     return keywords
+
+
+def make_handle(
+    lookup: "Lookup",
+    name: str,
+    *,
+    mode: str | None,
+    options: "Mapping[str, Any]",
+    on_unknown_option: "OnUnknown",
+) -> BackendHandle:
+    """Resolve a name, check mode and options, and return the handle.
+
+    An alias gives the handle of what it stands for.
+
+    Raises:
+        DynregError: As :meth:`Registry.backend` says.
+    """
+    if on_unknown_option not in {"error", "warn"}:
+        raise ArgumentValueError(
+            "on_unknown_option",
+            on_unknown_option,
+            problem="is no choice",
+            hint="pass 'error' or 'warn'",
+        )
+    compiler_fn, name, candidate = _resolved(lookup, name)
+    schema = candidate.options if candidate else None
+    keywords = _keywords(
+        name,
+        compiler_fn,
+        schema,
+        mode=mode,
+        options=options,
+        on_unknown_option=on_unknown_option,
+    )
+    return BackendHandle(
+        name,
+        compiler_fn,
+        mode=mode,
+        options=keywords.get("options"),
+        schema=schema,
+        on_unknown_option=on_unknown_option,
+    )
+
+
+def checked(lookup: "Lookup", name: str) -> "CompilerFn":
+    """Return a backend's callable, or its handle where mode or options are to be checked.
+
+    Raises:
+        DynregError: As :meth:`Registry.lookup_backend` says.
+    """
+    compiler_fn, name, candidate = _resolved(lookup, name)
+    if candidate is not None and candidate.source == "torch":
+        return compiler_fn  # torch knows its own
+    schema = candidate.options if candidate else None
+    if schema is None and all(_targets.accepts(compiler_fn, word) for word in _KEYWORDS):
+        return compiler_fn
+    return BackendHandle(name, compiler_fn, schema=schema)
+
+
+def _resolved(lookup: "Lookup", name: str) -> "tuple[CompilerFn, str, Candidate | None]":
+    """Return the callable of a name, the name that an alias stands for, and what that is."""
+    compiler_fn = lookup.cached(name) or lookup.resolve(name)
+    if is_qualified(name):
+        return compiler_fn, name, None
+    candidate = lookup.follow(lookup.find(name))
+    return compiler_fn, name if "@" in name else candidate.name, candidate
 
 
 def equal_values(a: Any, b: Any) -> bool:

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from dynreg_core._manifest import load_manifest
-from dynreg_core._metadata import BACKENDS, MANIFESTS, normalized
+from dynreg_core._metadata import BACKENDS, MANIFESTS
+from dynreg_core._scanner import normalized
 from dynreg_core._types import MetadataProblem
 from dynreg_core.errors import ManifestError
 

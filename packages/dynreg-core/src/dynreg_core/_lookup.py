@@ -1,13 +1,13 @@
 """Lookups: from a name to its callable, with everything that may have to be done on the way."""
 
 import sys
-import warnings
 from typing import TYPE_CHECKING
 
 from dynreg_core._loading import Loader
 from dynreg_core._names import closest, is_qualified, split_pin
 from dynreg_core._resolution import View
 from dynreg_core._torch_backends import distribution_of
+from dynreg_core._warn import warn
 from dynreg_core.errors import (
     AmbiguousBackendError,
     ArgumentTypeError,
@@ -76,10 +76,7 @@ class Lookup:
         Raises:
             DynregError: As :meth:`Registry.lookup_backend` says, except for loading.
         """
-        if not isinstance(name, str):
-            raise ArgumentTypeError(
-                "name", name, expected="a string", hint="`dynreg list` shows all names"
-            )
+        _check_string(name)
         try:
             return self.view().select(*split_pin(name))
         except UnknownBackendError:
@@ -134,16 +131,16 @@ class Lookup:
         Raises:
             DynregError: As :meth:`Registry.lookup_backend` says.
         """
+        _check_string(name)
         if is_qualified(name):
             self._check_policy(name)
             return self._remember(name, self.loader.load_target(name, name))
         candidate = self.find(name)
         if candidate.deprecated:
-            warnings.warn(
+            warn(
                 f"the backend name {name!r} is deprecated: {candidate.deprecated}; use "
                 f"{split_pin(candidate.alias_of)[0]!r}",
                 DeprecatedBackendWarning,
-                stacklevel=3,
             )
         self._warn_of_manifest(candidate)
         compiler_fn = self.loader.load(self.follow(candidate))
@@ -167,11 +164,17 @@ class Lookup:
         error = self.view().installed.manifest_error(candidate.entry)
         if error is not None:
             self._warned.add(candidate.entry.distribution)
-            warnings.warn(
+            warn(
                 f"the manifest of {candidate.label} is ignored: {error.sentence}; {error.hint}",
                 PluginWarning,
-                stacklevel=5,
             )
+
+
+def _check_string(name: object) -> None:
+    if not isinstance(name, str):
+        raise ArgumentTypeError(
+            "name", name, expected="a string", hint="`dynreg list` shows all names"
+        )
 
 
 def _explained(view: View, name: str) -> UnknownBackendError:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dynreg_core._metadata import normalized
+from dynreg_core._scanner import normalized
 from dynreg_core.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from dynreg_core._names import closest
 from dynreg_core._types import OptionSpec
+from dynreg_core._warn import warn
 from dynreg_core.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -107,7 +108,7 @@ def check_options(
             )
             if on_unknown_option == "error":
                 raise error
-            _warn(f"{error.sentence}, which was left out; {error.hint}")
+            warn(f"{error.sentence}, which was left out; {error.hint}", IgnoredOptionWarning)
             continue
         _check_value(backend, rule, value)
         checked[name] = value
@@ -139,12 +140,6 @@ _MANIFEST_TYPES: dict[str, Any] = {
     "table": dict,
     "any": Any,
 }
-
-
-def _warn(text: str) -> None:
-    import warnings
-
-    warnings.warn(text, IgnoredOptionWarning, stacklevel=5)
 
 
 def _check_value(backend: str, rule: _Rule, value: object) -> None:

@@ -8,14 +8,13 @@ from dynreg_core import _defaults, _targets
 from dynreg_core._describe import describe
 from dynreg_core._environment import Environment
 from dynreg_core._lookup import Lookup
-from dynreg_core._names import check_name, check_tags, is_qualified, same_distribution, split_pin
+from dynreg_core._names import check_name, check_tags, same_distribution, split_pin
 from dynreg_core._registrations import adding, aliasing, check_registration, removing
 from dynreg_core._store import Store
 from dynreg_core._types import CompilerFn, Registration, State
 from dynreg_core.errors import (
     AmbiguousBackendError,
     ArgumentTypeError,
-    ArgumentValueError,
     BackendDeniedError,
 )
 
@@ -239,50 +238,21 @@ class Registry:
             BackendSignatureError: The backend takes no mode, or no options.
             DynregError: As :meth:`lookup_backend`.
         """
-        from dynreg_core._handle import BackendHandle, arguments_for
+        from dynreg_core._handle import make_handle
 
-        if on_unknown_option not in {"error", "warn"}:
-            raise ArgumentValueError(
-                "on_unknown_option",
-                on_unknown_option,
-                problem="is no choice",
-                hint="pass 'error' or 'warn'",
-            )
-        compiler_fn = self.lookup_backend(name)
-        canonical, schema = name, None
-        if not is_qualified(name):
-            candidate = self._lookup.follow(self._lookup.find(name))
-            schema = candidate.options
-            canonical = candidate.name if "@" not in name else name
-        keywords = arguments_for(
-            canonical,
-            compiler_fn,
-            schema,
-            mode=mode,
-            options=options,
-            on_unknown_option=on_unknown_option,
-        )
-        return BackendHandle(
-            canonical,
-            compiler_fn,
-            mode=mode,
-            options=keywords.get("options"),
-            schema=schema,
-            on_unknown_option=on_unknown_option,
+        return make_handle(
+            self._lookup, name, mode=mode, options=options, on_unknown_option=on_unknown_option
         )
 
     def compiler_fn_for_torch(self, name: str) -> CompilerFn:
-        """Return what torch should call for a name: a handle, where there are options to check."""
-        compiler_fn = self.lookup_backend(name)
-        takes_both = all(_targets.accepts(compiler_fn, word) for word in ("mode", "options"))
-        if is_qualified(name):
-            return compiler_fn if takes_both else self.backend(name)
-        candidate = self._lookup.follow(self._lookup.find(name))
-        if candidate.source == "torch" or (takes_both and candidate.options is None):
-            return compiler_fn
-        from dynreg_core._handle import BackendHandle
+        """Return what torch should call for a name.
 
-        return BackendHandle(candidate.name, compiler_fn, schema=candidate.options)
+        That is the backend's own callable where nothing is left to check, and a handle where the
+        backend declares options, or takes no mode or no options.
+        """
+        from dynreg_core._handle import checked
+
+        return checked(self._lookup, name)
 
     # --- listing -------------------------------------------------------------------------------
 
