@@ -77,6 +77,17 @@ def test_medians_agree(oracle, case, keepdim):
     oracle.same(aten.nanmedian, sorting.full_nanmedian, x)
 
 
+@pytest.mark.parametrize("nans", [0, 3, 1400])
+def test_ranks_in_long_rows_agree(oracle, nans):
+    x = torch.randint(0, 300, (2, 1500)).float()
+    x[0, torch.randperm(1500)[:nans]] = torch.nan
+    oracle.same(aten.median, sorting.median, x, 1)
+    oracle.same(aten.nanmedian, sorting.nanmedian, x, 1)
+    values, places = sorting.kthvalue(x.numpy(), 1300, 1)
+    oracle.agree(values, aten.kthvalue(x, 1300, 1)[0])
+    np.testing.assert_array_equal(x.numpy()[[0, 1], places], values)
+
+
 def test_median_of_nothing_agrees(oracle):
     oracle.same(aten.median, sorting.full_median, torch.empty(0))
 
