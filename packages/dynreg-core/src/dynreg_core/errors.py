@@ -175,13 +175,15 @@ class UnknownBackendError(DynregError, LookupError):
         )
 
 
-class DuplicateBackendError(DynregError, ValueError):
+class DuplicateBackendError(DynregError, ValueError, AssertionError):
     """A name is registered already, for something else.
+
+    It is an ``AssertionError`` because torch raises one here, and programs that register a
+    backend each time they are imported catch it.
 
     Args:
         backend: The name.
         holder: What holds it, as in ``torch's built-in backend`` or ``package.module:function``.
-        problem: What differs from the present registration.
         undo: Whether the holder can be unregistered.
     """
 
