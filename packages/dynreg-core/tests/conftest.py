@@ -105,6 +105,9 @@ class FakeTorch:
     def load(self, name):
         return _TORCH[name]
 
+    def holds(self, compiler_fn):
+        return compiler_fn in _TORCH.values()
+
 
 def _eager(gm, example_inputs):
     return gm

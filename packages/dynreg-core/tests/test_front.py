@@ -55,7 +55,7 @@ def test_registering_in_the_default_registry_makes_a_name_for_torch():
 
     with dynreg_core.using():
         dynreg_core.register_backend(front_backend)
-        assert registry.lookup_backend("front_backend") is front_backend
+        assert registry.lookup_backend("front_backend")("graph", []) == "graph"
     assert not dynreg_core.is_registered_backend("front_backend")
     assert "front_backend" not in registry._BACKENDS
 
@@ -140,6 +140,24 @@ def test_torch_backends_load_from_torch():
 
     assert dynreg_core.lookup_backend("eager") is registry.lookup_backend("eager")
     assert dynreg_core.lookup_backend("inductor") is registry.lookup_backend("inductor")
+
+
+def test_what_was_registered_with_torch_itself_is_found(monkeypatch):
+    registry = pytest.importorskip("torch._dynamo.backends.registry")
+
+    def vendor(gm, example_inputs):
+        return gm
+
+    for table in ("_BACKENDS", "_COMPILER_FNS", "_BACKEND_TAGS"):
+        if hasattr(registry, table):
+            monkeypatch.setattr(registry, table, dict(getattr(registry, table)))
+    registry.register_backend(vendor, name="vendor", tags=("x",))
+    info = dynreg_core.get_backend_info("vendor")
+    assert (info.source, info.tags) == ("torch", ("x",))
+    assert dynreg_core.lookup_backend("vendor") is vendor
+    assert dynreg_core.is_registered_backend(vendor)
+    assert dynreg_core.is_registered_backend(registry.lookup_backend("eager"))
+    assert not dynreg_core.is_registered_backend(print)
 
 
 def test_known_distributions_have_names_that_exist():

@@ -145,8 +145,9 @@ class Loader:
         self._failures.clear()
 
     def holds(self, compiler_fn: object) -> bool:
-        """Whether a callable is that of an entry point that was loaded."""
-        return any(_targets.same(compiler_fn, found) for found in self._loaded.values())  # type: ignore[arg-type]
+        """Whether a callable is one of torch's, or of an entry point that was loaded."""
+        loaded = any(_targets.same(compiler_fn, found) for found in self._loaded.values())
+        return loaded or self._torch.holds(compiler_fn)
 
     def _missing(self, candidate: "Candidate") -> "Missing | None":
         if candidate.source == "torch":

@@ -39,7 +39,7 @@ def load(value: str) -> Any:
     return found
 
 
-def same(a: "CompilerFn | None", b: "CompilerFn | None") -> bool:
+def same(a: object, b: object) -> bool:
     """Whether two callables are one backend.
 
     ``object.method`` is a new object each time it is written, and is one backend. Other callables

@@ -3,6 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
+from dynreg_core import _targets
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -88,6 +90,12 @@ class TorchBackends:
 
             return {**BUILT_IN, **_bridge.torch_backends()}
         return BUILT_IN if self.version() else {}
+
+    def holds(self, compiler_fn: object) -> bool:
+        """Whether a callable is one of torch's backends; without torch in memory none can be."""
+        return "torch._dynamo.backends.registry" in sys.modules and any(
+            _targets.same(self.load(name), compiler_fn) for name in self.names()
+        )
 
     def load(self, name: str) -> "CompilerFn":
         """Import torch and return the backend of a name."""
