@@ -97,9 +97,8 @@ def _follow_torch(rows: Array, order: Array, k: int, *, largest: bool, is_sorted
     """Change ``order`` (…, k) to what torch's unstable algorithm gives, in rows with ties."""
     length = rows.shape[-1]
     chosen = np.take_along_axis(rows, order, -1)
-    for at in np.ndindex(rows.shape[:-1]):
-        if is_sorted and not _has_ties(rows[at], chosen[at]):
-            continue
+    tied = _tied(rows, chosen) if is_sorted else np.ones(rows.shape[:-1], bool)
+    for at in map(tuple, np.argwhere(tied)):
         items = list(enumerate(widen(rows[at]).tolist()))
         less = _greater if largest else _less
         if k * 64 <= length:
@@ -111,11 +110,13 @@ def _follow_torch(rows: Array, order: Array, k: int, *, largest: bool, is_sorted
         order[at] = [place for place, _ in items[:k]]
 
 
-def _has_ties(row: Array, chosen: Array) -> bool:
-    """Whether a chosen element equals another of its row; ``chosen`` is sorted."""
-    if (chosen[1:] == chosen[:-1]).any() or int(np.count_nonzero(row == chosen[-1])) > 1:
-        return True
-    return row.dtype.kind not in "iub" and int(np.count_nonzero(np.isnan(widen(row)))) > 1
+def _tied(rows: Array, chosen: Array) -> Array:
+    """Return whether one of the ``chosen``, which are sorted, equals another of its row."""
+    tied = (chosen[..., 1:] == chosen[..., :-1]).any(-1)
+    tied |= (rows == chosen[..., -1:]).sum(-1) > 1
+    if rows.dtype.kind not in "iub":
+        tied |= np.isnan(widen(rows)).sum(-1) > 1
+    return np.asarray(tied)
 
 
 def _less(a: tuple[int, Any], b: tuple[int, Any]) -> bool:
@@ -151,19 +152,33 @@ def kthvalue(x: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Ar
     rows, order = _rank(x, axis, np.asarray(k - 1))
     values = np.take_along_axis(rows, order, -1)
     if rows.shape[-1] <= selection.LONGEST:
-        for at in np.ndindex(rows.shape[:-1]):
-            if _has_ties(rows[at], values[at]):
-                items = list(enumerate(widen(rows[at]).tolist()))
-                selection.quickselect(items, k - 1, _greater)
-                order[at] = items[k - 1][0]
+        for at in map(tuple, np.argwhere(_tied(rows, values))):
+            items = list(enumerate(widen(rows[at]).tolist()))
+            selection.quickselect(items, k - 1, _greater)
+            order[at] = items[k - 1][0]
     return _unmoved(rows, order, axis, keepdim=keepdim, scalar=x.ndim == 0)
 
 
 def _rank(x: Array, axis: int, rank: Array) -> tuple[Array, Array]:
     """Return ``x`` with ``axis`` last, and the place there of the element of ``rank``, (…, 1)."""
     rows = np.moveaxis(x.reshape(1) if x.ndim == 0 else x, axis, -1)
+    if rank.ndim == 0 and rows.shape[-1] > selection.LONGEST:
+        return rows, _stable_place(widen(rows), int(rank))
     ranks = np.broadcast_to(rank, rows.shape[:-1])[..., None]
     return rows, np.take_along_axis(argsort(rows, -1), ranks, -1)
+
+
+def _stable_place(keys: Array, rank: int) -> Array:
+    """Return where a stable sort takes the element of ``rank`` from, in linear time."""
+    value = np.partition(keys, rank, -1)[..., rank : rank + 1]
+    equal = keys == value
+    below = keys < value
+    if keys.dtype.kind == "f":
+        nans = np.isnan(keys)
+        equal |= nans & np.isnan(value)
+        below |= np.isnan(value) & ~nans
+    which = rank + 1 - below.sum(-1, keepdims=True)
+    return np.asarray((equal.cumsum(-1) == which).argmax(-1)[..., None])
 
 
 def _unmoved(
