@@ -396,7 +396,9 @@ def test_aliases_that_stand_for_one_another_are_found_out(registry):
         thread.join()
     with pytest.raises(UnknownBackendError, match=r"the aliases .* stand for one another"):
         registry.lookup_backend("a")
-    assert str(registry.get_backend_info("a").status) == "broken (its aliases form a circle)"
+    assert str(registry.get_backend_info("a").status) == (
+        "broken (no backend is named 'b': the aliases b, a stand for one another)"
+    )
 
 
 # --- using -------------------------------------------------------------------------------------
@@ -1177,6 +1179,30 @@ def test_refresh_rereads_the_policy(entry_point, torch_source):
     assert not registry.policy.plugins
     with pytest.raises(UnknownBackendError):
         registry.lookup_backend("acme")
+
+
+def test_what_changes_during_a_lookup_leaves_nothing_outdated(torch_source):
+    class Slow(torch_source):
+        def load(self, name):
+            during.pop()()
+            return super().load(name)
+
+    policies = [Policy()]
+    registry = Registry(entry_points=list, policy=lambda: policies[-1], torch=Slow())
+
+    def deny():
+        policies.append(Policy(deny=(Rule("deny", "eager", "here"),)))
+        registry.refresh()
+
+    def register():
+        registry.register_backend(second, "inductor", replace=True)
+
+    during = [deny, register]
+    assert registry.lookup_backend("inductor") is second
+    registry.unregister_backend("inductor")
+    registry.lookup_backend("eager")  # it was allowed when it was asked for
+    with pytest.raises(BackendDeniedError):
+        registry.lookup_backend("eager")
 
 
 # --- threads -----------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dynreg_core._names import pin_of
+from dynreg_core._names import pin_of, split_pin
+from dynreg_core._resolution import follow
 from dynreg_core._scanner import read_headers
 from dynreg_core._types import BackendInfo, Status
 from dynreg_core.errors import AmbiguousBackendError, BackendDeniedError, DynregError
@@ -21,21 +22,27 @@ def describe(view: "View", loader: "Loader", name: str) -> list[BackendInfo]:
     The first is what a lookup finds; where a lookup finds nothing, its status says why.
     """
     chosen: Candidate | None = None
-    ambiguity: AmbiguousBackendError | None = None
+    refused = Status("denied")
     try:
         chosen = view.select(name)
     except AmbiguousBackendError as error:
-        ambiguity = error
-    except BackendDeniedError:
-        pass  # each candidate below says by what
+        refused = Status("ambiguous", ", ".join(error.distributions), error.hint)
+    except BackendDeniedError as error:
+        refused = _denied(error)
+    version = view.torch.version()
     infos: list[BackendInfo] = []
     for candidate in view.candidates(name, every=True):
+        rule = view.policy.denial(name, candidate.distribution)
         if chosen is not None and _is(candidate, chosen):
-            status = _own_status(view, loader, candidate)
-            infos.insert(0, _info(candidate, status, view.torch.version()))
+            infos.insert(0, _info(candidate, _own_status(view, loader, candidate), version))
+        elif rule is not None:
+            denied = _denied(BackendDeniedError(name, str(rule), rule.origin))
+            infos.append(_info(candidate, denied, version))
+        elif chosen is not None:
+            shadowed = Status("shadowed", f"by {chosen.label}", _takeover(candidate, chosen))
+            infos.append(_info(candidate, shadowed, version))
         else:
-            status = _reason(view, candidate, chosen, ambiguity)
-            infos.append(_info(candidate, status, view.torch.version()))
+            infos.append(_info(candidate, refused, version))
     return infos
 
 
@@ -43,37 +50,16 @@ def _is(a: "Candidate", b: "Candidate") -> bool:
     return (a.source, a.distribution, a.alias_of) == (b.source, b.distribution, b.alias_of)
 
 
+def _denied(error: BackendDeniedError) -> Status:
+    return Status("denied", f"{error.rule} in {error.origin}", error.hint)
+
+
 def _own_status(view: "View", loader: "Loader", candidate: "Candidate") -> Status:
     """Return the status of what a lookup finds: for an alias, that of what it stands for."""
-    for _ in range(10):  # a chain of aliases is short, or a circle
-        if not candidate.alias_of:
-            return loader.status(candidate)
-        name, _, distribution = candidate.alias_of.partition("@")
-        try:
-            candidate = view.select(name, distribution)
-        except DynregError as error:
-            return Status("broken", error.sentence, error.hint)
-    return Status("broken", "its aliases form a circle", "unregister one of them")
-
-
-def _reason(
-    view: "View",
-    candidate: "Candidate",
-    chosen: "Candidate | None",
-    ambiguity: AmbiguousBackendError | None,
-) -> Status:
-    """Return why a lookup of the name does not find this candidate."""
-    denial = view.policy.denial(candidate.name, candidate.distribution)
-    if denial is not None:
-        error = BackendDeniedError(candidate.name, str(denial), denial.origin)
-        return Status("denied", f"{denial} in {denial.origin}", error.hint)
-    if chosen is not None:
-        return Status("shadowed", f"by {chosen.label}", _takeover(candidate, chosen))
-    if ambiguity is not None:
-        return Status("ambiguous", ", ".join(ambiguity.distributions), ambiguity.hint)
-    pin = view.policy.pin(candidate.name)
-    rule, origin = (str(pin), pin.origin) if pin else ("policy", "")
-    return Status("denied", f"{rule} in {origin}", f"change {origin}")
+    try:
+        return loader.status(follow(candidate, lambda name: view.select(*split_pin(name))))
+    except DynregError as error:
+        return Status("broken", error.sentence, error.hint)
 
 
 def _takeover(candidate: "Candidate", chosen: "Candidate") -> str:

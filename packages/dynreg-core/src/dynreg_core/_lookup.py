@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from dynreg_core._loading import Loader
 from dynreg_core._names import closest, is_qualified, split_pin
-from dynreg_core._resolution import View
+from dynreg_core._resolution import View, follow
 from dynreg_core._torch_backends import distribution_of
 from dynreg_core._warn import warn
 from dynreg_core.errors import (
@@ -115,15 +115,7 @@ class Lookup:
 
     def follow(self, candidate: "Candidate") -> "Candidate":
         """Return what an alias stands for in the end; anything else is returned as it is."""
-        seen: list[str] = []
-        while candidate.alias_of:
-            if candidate.alias_of in seen:
-                raise UnknownBackendError(
-                    seen[0], because=f"the aliases {', '.join(seen)} stand for one another"
-                )
-            seen.append(candidate.alias_of)
-            candidate = self.find(candidate.alias_of)
-        return candidate
+        return follow(candidate, self.find)
 
     def resolve(self, name: str) -> "CompilerFn":
         """Return the callable of a name, importing it if needed.
@@ -132,9 +124,10 @@ class Lookup:
             DynregError: As :meth:`Registry.lookup_backend` says.
         """
         _check_string(name)
+        view = self.view()
         if is_qualified(name):
             self._check_policy(name)
-            return self._remember(name, self.loader.load_target(name, name))
+            return view.resolved.setdefault(name, self.loader.load_target(name, name))
         candidate = self.find(name)
         if candidate.deprecated:
             warn(
@@ -148,15 +141,14 @@ class Lookup:
         registered = self._store.state.registrations.get(name)
         if registered is not None and registered.compiler_fn is not None:
             compiler_fn = registered.compiler_fn
-        return compiler_fn if candidate.deprecated else self._remember(name, compiler_fn)
+        # Remembered in the view that was there before: if something has changed since, that view
+        # is never asked again, and nothing outdated stays.
+        return compiler_fn if candidate.deprecated else view.resolved.setdefault(name, compiler_fn)
 
     def _check_policy(self, name: str) -> None:
         denial = self.view().policy.denial(name, "")
         if denial is not None:
             raise BackendDeniedError(name, str(denial), denial.origin)
-
-    def _remember(self, name: str, compiler_fn: "CompilerFn") -> "CompilerFn":
-        return self.view().resolved.setdefault(name, compiler_fn)
 
     def _warn_of_manifest(self, candidate: "Candidate") -> None:
         if candidate.entry is None or candidate.entry.distribution in self._warned:
@@ -183,12 +175,9 @@ def _explained(view: View, name: str) -> UnknownBackendError:
     because: str | None = None
     if distribution:
         providers = sorted({c.label for c in view.candidates(plain) if c.distribution})
-        because = (
-            f"{distribution} does not provide it; {' and '.join(providers)} does"
-            if len(providers) == 1
-            else f"{distribution} does not provide it"
-            + (f"; {', '.join(providers)} do" if providers else "")
-        )
+        because = f"{distribution} does not provide it"
+        if providers:
+            because += f"; {', '.join(providers)} {'does' if len(providers) == 1 else 'do'}"
         return UnknownBackendError(name, because=because)
     if not view.policy.plugins and plain in view.installed.names():
         origin = view.policy.origin("plugins")

@@ -8,7 +8,7 @@ from dynreg_core._names import pin_of, same_distribution, split_pin
 from dynreg_core.errors import AmbiguousBackendError, BackendDeniedError, UnknownBackendError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dynreg_core._environment import Surroundings
     from dynreg_core._installed import Installed
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dynreg_core._policy import Policy
     from dynreg_core._types import BackendManifest, CompilerFn, EntryPoint, Source, State
 
-__all__ = ["Candidate", "View"]
+__all__ = ["Candidate", "View", "follow"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,3 +226,24 @@ class View:
         names: Mapping[str, tuple[str, ...]] = self.torch.names()
         if name in names:
             yield Candidate(name, "torch", names[name])
+
+
+def follow(candidate: Candidate, find: "Callable[[str], Candidate]") -> Candidate:
+    """Return what an alias stands for in the end; anything else is returned as it is.
+
+    Args:
+        candidate: What to start from.
+        find: Returns what ``name`` or ``name@distribution`` stands for.
+
+    Raises:
+        UnknownBackendError: Aliases stand for one another.
+    """
+    seen: list[str] = []
+    while candidate.alias_of:
+        if candidate.alias_of in seen:
+            raise UnknownBackendError(
+                seen[0], because=f"the aliases {', '.join(seen)} stand for one another"
+            )
+        seen.append(candidate.alias_of)
+        candidate = find(candidate.alias_of)
+    return candidate
