@@ -153,7 +153,7 @@ def e2e(session: nox.Session) -> None:
         session.run("pip", "uninstall", "-q", "-y", *PACKAGES, silent=True)
         names = ["dynreg-core", *(f"dynreg-{plugin}" for plugin in plugins)]
         session.install("--no-index", "--find-links", str(DIST), *names)
-        session.run("pytest", "-q", "tests/e2e", env={"DYNREG_E2E_PLUGINS": ",".join(plugins)})
+        session.run("pytest", "-q", "tests/e2e", env={"E2E_PLUGINS": ",".join(plugins)})
 
 
 @nox.session

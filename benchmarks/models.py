@@ -7,16 +7,13 @@ a table of names; adding a model is one function with ``@entry``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 from torch.nn import functional
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["ENTRIES", "Entry", "Workload", "suite"]
 

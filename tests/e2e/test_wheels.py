@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 #: The plugins that the session says it has installed on top of core.
-PLUGINS = [name for name in os.environ.get("DYNREG_E2E_PLUGINS", "").split(",") if name]
+PLUGINS = [name for name in os.environ.get("E2E_PLUGINS", "").split(",") if name]
 BACKENDS = {"eager": "eager_interpret", "debug": "debug_compare", "numpy": "numpy"}
 SITE = str(Path(sysconfig.get_path("purelib")).resolve())
 

@@ -117,7 +117,8 @@ def lookup_torch_backend(name: str) -> "CompilerFn":
     original: Callable[[str], CompilerFn]
     original = _originals.get((_REGISTRY, "lookup_backend"), registry.lookup_backend)
     found = original(name)
-    return _replaced.get(name, {}).get("_COMPILER_FNS", found)
+    before: CompilerFn = _replaced.get(name, {}).get("_COMPILER_FNS", found)
+    return before
 
 
 # --- mirroring ---------------------------------------------------------------------------------
@@ -182,7 +183,7 @@ def _mirror(registry: Any, name: str, entry: "Registration") -> None:
         }
     # A handle, and not the callable: torch 2.13 writes tags on what it finds in its table.
     handle = _handle(name, entry)
-    handle._tags = entry.tags  # type: ignore[attr-defined] # noqa: SLF001 - where torch reads it
+    handle._tags = entry.tags  # noqa: SLF001 - where torch reads it
     tables["_BACKENDS"][name] = None
     tables["_COMPILER_FNS"][name] = handle
     if "_BACKEND_TAGS" in tables:
@@ -265,7 +266,7 @@ def _lookup_backend(compiler_fn: "str | CompilerFn") -> "CompilerFn":
     try:
         return registry.compiler_fn_for_torch(compiler_fn)
     except UnknownBackendError as error:
-        raise _invalid_backend(error) from None
+        raise invalid_backend(error) from None
 
 
 def _list_backends(
@@ -295,7 +296,7 @@ _REPLACEMENTS = {
 }
 
 
-def _invalid_backend(error: UnknownBackendError) -> Exception:
+def invalid_backend(error: UnknownBackendError) -> Exception:
     """Return an error as torch's own ``InvalidBackend``, with dynreg's sentence."""
     cls = __getattr__("InvalidBackend")
     invalid: Exception = cls.__new__(cls)

@@ -195,7 +195,7 @@ def load(name: str, timeout: float) -> Loaded:
         return Loaded(
             name,
             0.0,
-            f"the process that imports backend {name!r} ended with status {done.returncode}: {last}",
+            f"the process that imports backend {name!r} ended with {done.returncode}: {last}",
             "run `python -c 'import torch'` to see whether torch itself works here",
         )
     return Loaded(

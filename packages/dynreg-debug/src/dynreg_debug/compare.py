@@ -200,7 +200,7 @@ class ComparedGraph:
             expected = torch.autograd.grad(
                 [pairs[n][1] for n in reached],
                 [reference_inputs[i] for i in leaves],
-                [incoming[n] for n in reached],  # type: ignore[misc] # None is left out above
+                [incoming[n] for n in reached],
                 allow_unused=True,
                 retain_graph=True,
             )

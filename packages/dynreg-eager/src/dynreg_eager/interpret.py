@@ -134,7 +134,10 @@ class InterpretedGraph:
         return _Step(node, run, args, kwargs, places, self._places[node], dead)
 
     def _located(self, argument: Any) -> Any:
-        return fx.map_arg(argument, lambda node: _Place(self._places[node]))
+        def place(node: fx.Node) -> Any:
+            return _Place(self._places[node])
+
+        return fx.map_arg(argument, place)
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the graph on its inputs."""
@@ -182,8 +185,8 @@ def _filled(argument: Any, values: list[Any]) -> Any:
     if isinstance(argument, dict):
         return {key: _filled(part, values) for key, part in argument.items()}
     if isinstance(argument, slice):
-        parts = (argument.start, argument.stop, argument.step)
-        return slice(*(_filled(part, values) for part in parts))
+        ends = (argument.start, argument.stop, argument.step)
+        return slice(*(_filled(end, values) for end in ends))
     return argument
 
 

@@ -118,7 +118,7 @@ class CompiledGraph:
 def _add_note(error: Exception, note: str) -> None:
     # BaseException.add_note came with Python 3.11; this is what it does.
     notes = [*getattr(error, "__notes__", ()), note]
-    error.__notes__ = notes  # type: ignore[attr-defined] # as above
+    error.__notes__ = notes
 
 
 def _converter(value: Any) -> Callable[[Any], Any]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 import torch
 from torch import fx
+from torch._ops import OpOverload
 
 import dynreg_numpy.lowerings  # noqa: F401 - fills the table
 from dynreg_numpy._dtypes import NUMPY, numpy_dtype
@@ -88,7 +89,7 @@ class _Lowerer:
     def placeholder(self, node: fx.Node, out: Any) -> Argument:
         value: Any = None
         if isinstance(out, ArrayType):
-            value = self.builder.emit(_INPUT, type=out)
+            value = self.builder.emit(_INPUT, result=out)
             self.storages[node] = value.name
         elif isinstance(out, sympy.Expr):
             value = out
@@ -97,8 +98,8 @@ class _Lowerer:
         self.result.program.inputs.append(value if isinstance(value, (Value, sympy.Expr)) else None)
         return value
 
-    def get_attr(self, node: fx.Node, out: Any) -> Argument:
-        attribute = self.graph_module
+    def get_attr(self, node: fx.Node, _: Any) -> Argument:
+        attribute: Any = self.graph_module
         for part in str(node.target).split("."):
             attribute = getattr(attribute, part)
         if isinstance(attribute, torch.Tensor):
@@ -125,7 +126,7 @@ class _Lowerer:
         self.check(name, result, out)
         return result
 
-    def output(self, node: fx.Node, out: Any) -> None:
+    def output(self, node: fx.Node, _: Any) -> None:
         for result in node.args[0] if isinstance(node.args[0], (tuple, list)) else node.args:
             value = self.arguments(result)
             if isinstance(value, Value) and isinstance(result, fx.Node):
@@ -142,10 +143,9 @@ class _Lowerer:
 
     def promised(self, value: Value, promised: ArrayType) -> Value:
         """Give an output the strides that torch promises for it."""
-        assert promised.strides is not None
         item = value.dtype.itemsize
-        strides = tuple(step * item for step in promised.strides)
-        return self.builder.emit(_STRIDED, value, strides, type=promised)
+        strides = tuple(step * item for step in promised.strides or ())
+        return self.builder.emit(_STRIDED, value, strides, result=promised)
 
     def arguments(self, argument: Any) -> Any:
         """Replace nodes by what they were lowered to, and sizes by expressions."""
@@ -176,8 +176,7 @@ class _Lowerer:
             promised = result_type(argument.meta.get("val"))
             if not isinstance(value, Value) or value.function.kind is Kind.INPUT:
                 return value
-            assert isinstance(promised, ArrayType)
-            return self.promised(value, promised)
+            return self.promised(value, promised) if isinstance(promised, ArrayType) else value
         if isinstance(argument, (tuple, list)):
             return tuple(self.laid_out(part) for part in argument)
         if isinstance(argument, dict):
@@ -197,12 +196,12 @@ class _Lowerer:
         keywords = {key: self.laid_out(arg) for key, arg in node.kwargs.items()}
         kind = Kind.VIEW if _may_alias(target) else Kind.FALLBACK
         source = f"torch_{re.sub(r'[^A-Za-z0-9]+', '_', name)}"
-        schema = getattr(target, "_schema", None)
+        schema: Any = getattr(target, "_schema", None)
         random = torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
         value = self.builder.emit(
             Function(source, kind, effect=random or schema is None or out is None, unique=True),
             *args,
-            type=out,
+            result=out,
             constant=TorchCall(target),
             **keywords,
         )
@@ -214,7 +213,7 @@ class _Lowerer:
 
     def check(self, name: str, result: Any, out: Any) -> None:
         """Hold what a lowering returned against what torch's fake tensors promise."""
-        pairs = [(result, out)] if isinstance(out, ArrayType) else []
+        pairs: list[tuple[Any, Any]] = [(result, out)] if isinstance(out, ArrayType) else []
         if isinstance(out, tuple):
             pairs = list(zip(result, out, strict=True))
         for value, promised in pairs:
@@ -236,7 +235,8 @@ def _differ(one: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 def _is_symbolic(node: fx.Node) -> bool:
-    return not isinstance(node.target, torch._ops.OpOverload) or node.target in SIZE_OPS
+    target: Any = node.target
+    return not isinstance(target, OpOverload) or target in SIZE_OPS
 
 
 SIZE_OPS = {

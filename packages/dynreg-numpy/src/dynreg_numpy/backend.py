@@ -54,4 +54,4 @@ def numpy_backend(
         inference_compiler=compilers["inference"],
         decompositions=decompositions(),
     )
-    return compile_dynamo_graph(graph_module, example_inputs)  # type: ignore[no-any-return] # untyped in torch
+    return compile_dynamo_graph(graph_module, example_inputs)

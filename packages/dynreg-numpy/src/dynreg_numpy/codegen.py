@@ -14,12 +14,11 @@ import sympy
 from torch.utils._sympy.printers import PythonPrinter
 
 from dynreg_numpy._dtypes import BITS, NUMPY
-from dynreg_numpy.ir import Argument, Kind, Program, Value, operands, root, uses
+from dynreg_numpy.ir import Argument, Kind, Origin, Program, Value, operands, root, uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dynreg_numpy.ir import Origin
 
 __all__ = ["FAMILIES", "RESERVED", "Generated", "generate", "load"]
 
@@ -74,10 +73,10 @@ class Generated:
         return f"<dynreg_numpy {self.name}>"
 
 
-class SizePrinter(PythonPrinter):  # type: ignore[misc] # torch's printers are not typed
+class SizePrinter(PythonPrinter):
     """Prints sizes for code that runs without torch, on plain Python numbers."""
 
-    def _print_ToFloat(self, expr: sympy.Expr) -> str:
+    def _print_ToFloat(self, expr: sympy.Expr) -> str:  # noqa: N802 - SymPy dispatches by this name
         return f"float({self._print(expr.args[0])})"
 
     def _helper_sqrt(self, expr: sympy.Expr) -> str:
@@ -189,18 +188,14 @@ class _Writer:
                 return self.size(argument)
             case bool() | int() | str() | None:
                 return repr(argument)
-            case float():
-                return self.number(argument)
-            case complex():
-                return f"complex({self.number(argument.real)}, {self.number(argument.imag)})"
-            case tuple():
+            case float() | complex():
+                return _number(argument)
+            case tuple() | list():
                 parts = ", ".join(self.argument(part) for part in argument)
                 return f"({parts},)" if len(argument) == 1 else f"({parts})"
-            case list():
-                return f"[{', '.join(self.argument(part) for part in argument)}]"
             case slice():
-                parts = (argument.start, argument.stop, argument.step)
-                return f"slice({', '.join(self.argument(part) for part in parts)})"
+                ends = (argument.start, argument.stop, argument.step)
+                return f"slice({', '.join(self.argument(end) for end in ends)})"
             case np.dtype():
                 return self.dtype(argument)
         return self.object(argument)
@@ -220,13 +215,6 @@ class _Writer:
             else:
                 parts.append(self.argument(part))
         return ", ".join(parts)
-
-    def number(self, number: float) -> str:
-        if math.isnan(number):
-            return "np.nan"
-        if math.isinf(number):
-            return "np.inf" if number > 0 else "-np.inf"
-        return repr(number)
 
     def size(self, size: sympy.Basic) -> str:
         code = str(_print_size(size))
@@ -278,6 +266,16 @@ class _Writer:
                     code = f"layout.own({code})"
             written.append(code)
         return written
+
+
+def _number(number: Any) -> str:
+    if isinstance(number, complex):
+        return f"complex({_number(number.real)}, {_number(number.imag)})"
+    if math.isnan(number):
+        return "np.nan"
+    if math.isinf(number):
+        return "np.inf" if number > 0 else "-np.inf"
+    return repr(number)
 
 
 def _dtype_name(dtype: np.dtype[Any]) -> str:

@@ -142,7 +142,8 @@ class Value:
     @property
     def array(self) -> ArrayType:
         """Type of a single result."""
-        assert isinstance(self.type, ArrayType), f"{self.name} has several results"
+        if not isinstance(self.type, ArrayType):
+            raise TypeError(f"{self.name} has several results, or none that is an array")
         return self.type
 
 

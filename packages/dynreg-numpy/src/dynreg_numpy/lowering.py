@@ -7,7 +7,7 @@ stands in the graph. It returns the value, or a tuple of values, that the op res
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import sympy
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["LOWERINGS", "Builder", "lowers"]
 
 Lowering: TypeAlias = "Callable[..., Any]"
+LoweringT = TypeVar("LoweringT", bound="Callable[..., Any]")
 Promotion = ELEMENTWISE_TYPE_PROMOTION_KIND
 
 LOWERINGS: dict[Any, Lowering] = {}
@@ -35,7 +36,7 @@ LOWERINGS: dict[Any, Lowering] = {}
 _WIDENED = {torch.float16: np.dtype(np.float32), torch.bfloat16: np.dtype(np.float32)}
 
 
-def lowers(*overloads: Any) -> Callable[[Lowering], Lowering]:
+def lowers(*overloads: Any) -> Callable[[LoweringT], LoweringT]:
     """Enter a lowering into the table.
 
     Args:
@@ -48,7 +49,7 @@ def lowers(*overloads: Any) -> Callable[[Lowering], Lowering]:
         if overload in LOWERINGS:
             raise ValueError(f"{overload} has a lowering already: {LOWERINGS[overload]}")
 
-    def enter(lowering: Lowering) -> Lowering:
+    def enter(lowering: LoweringT) -> LoweringT:
         LOWERINGS.update(dict.fromkeys(overloads, lowering))
         return lowering
 
@@ -78,10 +79,15 @@ class Builder:
     # --- emitting ------------------------------------------------------------------------------
 
     def emit(
-        self, function: Function, *args: Argument, type: Any, constant: Any = None, **keywords: Any
+        self,
+        function: Function,
+        *args: Argument,
+        result: Any,
+        constant: Any = None,
+        **keywords: Any,
     ) -> Value:
         """Append an assignment and return its value."""
-        value = Value(self._name(), function, args, keywords, type, self.origin, constant)
+        value = Value(self._name(), function, args, keywords, result, self.origin, constant)
         self.body.append(value)
         return value
 
@@ -109,24 +115,24 @@ class Builder:
         ``unique`` are those of :class:`~dynreg_numpy.ir.Function`.
         """
         function = Function(source, Kind.LIBRARY, effect=effect, unique=unique)
-        return self.emit(function, *args, type=self._type(shape, dtype), **keywords)
+        return self.emit(function, *args, result=self._type(shape, dtype), **keywords)
 
     def call_many(self, source: str, *args: Argument, **keywords: Argument) -> tuple[Any, ...]:
         """Call a kernel that returns the op's several results as a tuple."""
-        value = self.emit(Function(source, Kind.LIBRARY), *args, type=self.out, **keywords)
+        value = self.emit(Function(source, Kind.LIBRARY), *args, result=self.out, **keywords)
         return self.items(value)
 
     def items(self, value: Value) -> tuple[Any, ...]:
         """Take a value with several results apart."""
         return tuple(
-            None if kind is None else self.emit(ITEM, value, index, type=kind)
+            None if kind is None else self.emit(ITEM, value, index, result=kind)
             for index, kind in enumerate(value.type)
         )
 
     def constant(self, array: Any) -> Value:
         """Embed an array."""
         function = Function("", Kind.CONSTANT)
-        return self.emit(function, type=ArrayType(array.shape, array.dtype), constant=array)
+        return self.emit(function, result=ArrayType(array.shape, array.dtype), constant=array)
 
     def pointwise(self, name: str, *args: Argument, dtype: DType | None = None) -> Value:
         """Apply a function of the table ``POINTWISE`` to arguments of one dtype.
@@ -138,7 +144,7 @@ class Builder:
         """
         values = [arg for arg in args if isinstance(arg, Value)]
         shape = broadcast(*(value.shape for value in values))
-        return self.emit(FUNCTIONS[name], *args, type=ArrayType(shape, dtype or values[0].dtype))
+        return self.emit(FUNCTIONS[name], *args, result=ArrayType(shape, dtype or values[0].dtype))
 
     def reduction(
         self,
@@ -162,19 +168,19 @@ class Builder:
         if keepdims:
             keywords["keepdims"] = True
         return self.emit(
-            FUNCTIONS[name], x, axis=axes, type=ArrayType(shape, dtype or x.dtype), **keywords
+            FUNCTIONS[name], x, axis=axes, result=ArrayType(shape, dtype or x.dtype), **keywords
         )
 
     def view(self, pattern: str, x: Value, *args: Argument, shape: Sequence[Size]) -> Value:
         """Emit a view: ``pattern`` as in :class:`~dynreg_numpy.ir.Function`."""
         function = Function(pattern, Kind.VIEW)
-        return self.emit(function, x, *args, type=ArrayType(tuple(shape), x.dtype))
+        return self.emit(function, x, *args, result=ArrayType(tuple(shape), x.dtype))
 
     def reshape(self, x: Value, shape: Sequence[Size]) -> Value:
         """View with another shape; memory is copied where strides do not allow a view."""
         if tuple(x.shape) == tuple(shape):
             return x
-        return self.emit(CONTIGUOUS_VIEW, x, tuple(shape), type=ArrayType(tuple(shape), x.dtype))
+        return self.emit(CONTIGUOUS_VIEW, x, tuple(shape), result=ArrayType(tuple(shape), x.dtype))
 
     def transpose(self, x: Value, order: Sequence[int]) -> Value:
         """View with the dimensions in another order."""
@@ -199,7 +205,7 @@ class Builder:
             return python_number(x, dtype)
         if x.dtype == dtype:
             return x
-        return self.emit(CAST, x, dtype, type=ArrayType(x.shape, dtype))
+        return self.emit(CAST, x, dtype, result=ArrayType(x.shape, dtype))
 
     def promote(
         self,
@@ -225,9 +231,8 @@ class Builder:
 
     def widen(self, x: Value) -> Value:
         """Convert float16 and bfloat16 to float32, in which torch accumulates."""
-        result = self.cast(x, _WIDENED.get(torch_dtype(x.dtype), x.dtype))
-        assert isinstance(result, Value)
-        return result
+        widened: Value = self.cast(x, _WIDENED.get(torch_dtype(x.dtype), x.dtype))
+        return widened
 
     def elementwise(
         self, name: str, *args: Argument, kind: Promotion = Promotion.DEFAULT
@@ -258,7 +263,8 @@ class Builder:
         if shape is not None and dtype is not None:
             return ArrayType(tuple(shape), dtype)
         out = self.out
-        assert isinstance(out, ArrayType), f"{self.origin.op} has several results"
+        if not isinstance(out, ArrayType):
+            raise TypeError(f"{self.origin.op} has several results: give shape and dtype")
         return ArrayType(out.shape if shape is None else tuple(shape), dtype or out.dtype)
 
 
@@ -292,8 +298,7 @@ def python_number(number: Any, dtype: DType) -> Any:
         return bool(number)
     if dtype.kind in "iu":
         bits = np.iinfo(dtype)
-        wrapped = (int(number) - int(bits.min)) % (1 << bits.bits) + int(bits.min)
-        return wrapped
+        return (int(number) - int(bits.min)) % (1 << bits.bits) + int(bits.min)
     return float(number)
 
 

@@ -22,11 +22,11 @@ COMMANDS = {
 class Commands(click.Group):
     """The commands of ``COMMANDS``, and those that other distributions add."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names: ours in their order, then those of plugins, sorted."""
         return [*COMMANDS, *sorted(_plugin_commands().keys() - COMMANDS.keys())]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         """Import a command; of one that cannot be imported, return one that says why."""
         if cmd_name in COMMANDS:
             command: click.Command = import_module(COMMANDS[cmd_name][0]).command

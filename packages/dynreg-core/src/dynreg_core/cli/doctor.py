@@ -9,7 +9,7 @@ from dynreg_core.cli._output import console, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dynreg_core._diagnosis import Finding
+    from dynreg_core._diagnosis import Finding, Loaded
 
 __all__ = ["command"]
 
@@ -32,7 +32,7 @@ def command(load: bool, verify: bool, timeout: float, as_json: bool) -> None:
 
     findings = list(_diagnosis.examine())
     checked = _diagnosis.plugin_names()
-    loaded: list[_diagnosis.Loaded] = []
+    loaded: list[Loaded] = []
     if verify:
         findings += _diagnosis.verify()
     if load:
@@ -50,8 +50,8 @@ def command(load: bool, verify: bool, timeout: float, as_json: bool) -> None:
 
 
 def _with_progress(
-    names: "list[str]", work: "Callable[[str], object]"
-) -> "Iterator[tuple[str, object]]":
+    names: "list[str]", work: "Callable[[str], Loaded]"
+) -> "Iterator[tuple[str, Loaded]]":
     """Yield each name with what came of it, under a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import Progress

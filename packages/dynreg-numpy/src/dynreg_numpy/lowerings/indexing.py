@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from dynreg_numpy.ir import Argument, Value
 from dynreg_numpy.lowering import Builder, lowers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dynreg_numpy.ir import Argument, Value
 
 aten = torch.ops.aten
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from dynreg_numpy.ir import Argument, Value
 from dynreg_numpy.lowering import Builder, lowers
+
+if TYPE_CHECKING:
+    from dynreg_numpy.ir import Argument, Value
 
 aten = torch.ops.aten
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from dynreg_numpy.ir import Argument, Value
 from dynreg_numpy.lowering import Builder, lowers
+
+if TYPE_CHECKING:
+    from dynreg_numpy.ir import Argument, Value
 
 aten = torch.ops.aten
 BOOL = np.dtype(np.bool_)
@@ -17,7 +19,7 @@ INT64 = np.dtype(np.int64)
 
 def _axes(x: Value, dim: Any) -> tuple[int, ...]:
     """Return dimensions as a tuple; none, and the empty list, stand for all."""
-    if dim is None or dim == () or dim == []:
+    if dim is None or dim in ((), []):
         return tuple(range(x.ndim))
     return (dim,) if isinstance(dim, int) else tuple(dim)
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from dynreg_numpy.ir import Argument, Size, Value
 from dynreg_numpy.lowering import Builder, lowers
 from dynreg_numpy.lowerings.pointwise import clone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dynreg_numpy.ir import Argument, Size, Value
 
 aten = torch.ops.aten
 prims = torch.ops.prims

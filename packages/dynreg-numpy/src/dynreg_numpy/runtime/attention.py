@@ -13,7 +13,7 @@ __all__ = ["backward", "forward"]
 
 def _scores(query: Array, key: Array, mask: Array | None, is_causal: bool, scale: float) -> Array:
     """``query · keyᵀ · scale + mask``, of shape (batch, heads, queries, keys)."""
-    scores = np.matmul(query * query.dtype.type(scale), np.swapaxes(key, -1, -2))
+    scores: Array = np.matmul(query * query.dtype.type(scale), np.swapaxes(key, -1, -2))
     if is_causal:
         queries, keys = scores.shape[-2:]
         scores[..., np.triu(np.ones((queries, keys), bool), 1)] = -np.inf

@@ -39,10 +39,15 @@ def cast(x: Array, dtype: DType) -> Array:
     return x.astype(dtype)
 
 
+def _target(result: Any) -> Array | None:
+    """Return a temporary as what the next step writes to; NumPy gives scalars for 0-d arrays."""
+    return result if isinstance(result, np.ndarray) else None
+
+
 def sigmoid(x: Array, out: Array | None = None) -> Array:
     """``1 / (1 + exp(-x))``, which is exact at both ends: exp overflows to inf, and 1/inf is 0."""
     result = np.negative(x, out=out)
-    target = result if isinstance(result, np.ndarray) else None
+    target = _target(result)
     result = np.exp(result, out=target)
     result = np.add(result, 1, out=target)
     return np.reciprocal(result, out=target)
@@ -51,7 +56,7 @@ def sigmoid(x: Array, out: Array | None = None) -> Array:
 def rsqrt(x: Array, out: Array | None = None) -> Array:
     """``1 / sqrt(x)``."""
     result = np.sqrt(x, out=out)
-    return np.reciprocal(result, out=result if isinstance(result, np.ndarray) else None)
+    return np.reciprocal(result, out=_target(result))
 
 
 def erf(x: Array, out: Array | None = None) -> Array:
@@ -82,7 +87,7 @@ def gelu(x: Array, out: Array | None = None) -> Array:
     from scipy import special
 
     half = np.multiply(x, _SQRT_HALF)
-    target = half if isinstance(half, np.ndarray) else None
+    target = _target(half)
     half = np.add(special.erf(half, out=target), 1, out=target)
     half = np.multiply(half, 0.5, out=target)
     return np.multiply(x, half, out=out if out is not None else target)
@@ -91,7 +96,7 @@ def gelu(x: Array, out: Array | None = None) -> Array:
 def gelu_tanh(x: Array, out: Array | None = None) -> Array:
     """The approximation of gelu by tanh, in section 2 of arXiv:1606.08415."""
     inner = np.multiply(x, x)
-    target = inner if isinstance(inner, np.ndarray) else None
+    target = _target(inner)
     inner = np.add(np.multiply(inner, 0.044715, out=target), 1, out=target)
     inner = np.multiply(np.multiply(inner, x, out=target), _SQRT_2_OVER_PI, out=target)
     inner = np.add(np.tanh(inner, out=target), 1, out=target)
@@ -100,19 +105,17 @@ def gelu_tanh(x: Array, out: Array | None = None) -> Array:
 
 
 def integer_power(x: Any, y: Any, out: Array | None = None) -> Array:
-    """Power of integers. A negative exponent gives what is left of 1/x^n: 0, 1 or -1.
-
-    Raises:
-        RuntimeError: never for arrays of exponents, in which torch allows negative numbers.
-    """
+    """Power of integers. A negative exponent gives what is left of 1/x^n: 0, 1 or -1."""
     x, y = np.asarray(x), np.asarray(y)
     negative = y < 0
     if not negative.any():
-        return np.power(x, y, out=out)
+        plain: Array = np.power(x, y, out=out)
+        return plain
     odd = (y & 1).astype(bool)
     inverse = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
     result = np.where(negative, inverse, np.power(x, np.where(negative, 0, y)))
-    return result.astype(np.result_type(x, y), copy=False)
+    power: Array = result.astype(np.result_type(x, y), copy=False)
+    return power
 
 
 def integer_floor_divide(x: Any, y: Any, out: Array | None = None) -> Array:
@@ -122,7 +125,8 @@ def integer_floor_divide(x: Any, y: Any, out: Array | None = None) -> Array:
         RuntimeError: a divisor is zero, as in torch.
     """
     _no_zero(y)
-    return np.floor_divide(x, y, out=out)
+    quotient: Array = np.floor_divide(x, y, out=out)
+    return quotient
 
 
 def integer_trunc_divide(x: Any, y: Any, out: Array | None = None) -> Array:
@@ -136,7 +140,8 @@ def integer_trunc_divide(x: Any, y: Any, out: Array | None = None) -> Array:
     fix = ((np.multiply(quotient, y) != x) & ((np.less(x, 0)) != (np.less(y, 0)))).astype(
         quotient.dtype
     )
-    return np.add(quotient, fix, out=out)
+    truncated: Array = np.add(quotient, fix, out=out)
+    return truncated
 
 
 def _no_zero(y: Any) -> None:

@@ -24,18 +24,18 @@ __all__ = [
 ]
 
 
-def strided(x: Any, strides: tuple[int, ...]) -> Array:
+def strided(array: Any, strides: tuple[int, ...]) -> Array:
     """Give an array the strides that torch promises for it.
 
     Args:
-        x: An array or a NumPy scalar.
+        array: An array or a NumPy scalar.
         strides: Wanted strides, in bytes.
 
     Returns:
         The array itself where its strides are these; the same memory where only the strides of
         dimensions with one element differ; otherwise a copy.
     """
-    x = np.asarray(x)
+    x: Array = np.asarray(array)
     if x.strides == strides:
         return x
     if x.size <= 1 or all(
@@ -132,7 +132,8 @@ def _kept(size: int, before: int, after: int) -> int:
 def arange(length: int, start: Any, step: Any, dtype: DType) -> Array:
     """``start + step · i``, computed in float64 or int64 and rounded once, as torch does."""
     wide = np.float64 if isinstance(start, float) or isinstance(step, float) else np.int64
-    return (np.arange(length, dtype=wide) * step + start).astype(dtype)
+    numbers: Array = np.arange(length, dtype=wide) * step + start
+    return numbers.astype(dtype)
 
 
 def view_as_real(x: Array) -> Array:

@@ -14,4 +14,5 @@ __all__ = ["integer_matmul"]
 
 def integer_matmul(x: Array, y: Array) -> Array:
     """``x @ y`` of integers, which wraps around on overflow as torch does."""
-    return np.matmul(x, y, dtype=x.dtype)
+    product: Array = np.matmul(x, y, dtype=x.dtype)
+    return product

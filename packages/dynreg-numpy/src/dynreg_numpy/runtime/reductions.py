@@ -26,9 +26,9 @@ def var(x: Array, axis: tuple[int, ...], correction: float, keepdims: bool = Fal
     count = math.prod(x.shape[a] for a in axis)
     deviation = x - x.mean(axis=axis, keepdims=True)
     squares = (deviation * deviation.conj()).real if x.dtype.kind == "c" else deviation * deviation
-    return squares.sum(axis=axis, keepdims=keepdims) / squares.dtype.type(
-        max(count - correction, 0)
-    )
+    total = squares.sum(axis=axis, keepdims=keepdims)
+    variance: Array = total / squares.dtype.type(max(count - correction, 0))
+    return variance
 
 
 def argmax(x: Array, axis: int | None, keepdims: bool) -> Array:
@@ -71,7 +71,7 @@ def softmax(x: Array, axis: int) -> Array:
     """``exp(x - max) / sum``."""
     if np.ndim(x) == 0:
         return np.ones((), x.dtype)
-    result = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
+    result: Array = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
     np.exp(result, out=result)
     result /= result.sum(axis, keepdims=True)
     return result
@@ -81,6 +81,6 @@ def log_softmax(x: Array, axis: int) -> Array:
     """``x - max - log(sum(exp(x - max)))``."""
     if np.ndim(x) == 0:
         return np.zeros((), x.dtype)
-    result = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
+    result: Array = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
     result -= np.log(np.exp(result).sum(axis, keepdims=True))
     return result
