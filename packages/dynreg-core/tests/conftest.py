@@ -105,6 +105,9 @@ class FakeTorch:
     def load(self, name):
         return _TORCH[name]
 
+    def unknown(self, error):
+        return error
+
     def holds(self, compiler_fn):
         return compiler_fn in _TORCH.values()
 

@@ -119,6 +119,11 @@ def test_a_duplicate_is_an_assertion_error(api):
         api.register_backend(function, name="eager")
 
 
+def test_an_unknown_name_is_an_invalid_backend(api):
+    with pytest.raises(torch._dynamo.exc.InvalidBackend):
+        api.lookup_backend("dropin_missing")
+
+
 def test_defaults(api):
     assert api.get_default_backend() == "inductor"
     api.set_default_backend("eager")

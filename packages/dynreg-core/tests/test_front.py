@@ -29,7 +29,7 @@ def run(program, *arguments, **environment):
 
 def test_every_public_name_is_there():
     for name in dynreg_core.__all__:
-        assert getattr(dynreg_core, name) is not None
+        assert getattr(dynreg_core, name) is dynreg_core.__getattr__(name)
     assert set(dynreg_core.__all__) <= set(dir(dynreg_core))
     assert dynreg_core.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="has no attribute 'missing'"):
@@ -112,6 +112,9 @@ def test_without_torch_in_memory_a_table_is_asked(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
         monkeypatch.delitem(sys.modules, name)
     torch = TorchBackends()
+    error = dynreg_core.errors.UnknownBackendError("missing")
+    assert torch.unknown(error) is error
+    assert not torch.holds(print)
     assert torch.version().startswith("2.")
     assert torch.names() == BUILT_IN
     monkeypatch.setattr(torch, "version", lambda: "")

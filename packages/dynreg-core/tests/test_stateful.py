@@ -41,6 +41,9 @@ class Torch:
     def names(self):
         return {"eager": ("debug",), "inductor": ()}
 
+    def unknown(self, error):
+        return error
+
     def load(self, name):
         return TORCH[name]
 

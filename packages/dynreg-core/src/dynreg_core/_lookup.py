@@ -86,7 +86,7 @@ class Lookup:
                     return self.view().select(*split_pin(name))
                 except UnknownBackendError:
                     pass  # explained below
-        raise _explained(self.view(), name)
+        raise self._environment.torch.unknown(_explained(self.view(), name))
 
     def knows(self, name: str) -> bool:
         """Whether a name stands for something that policy allows."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dynreg_core._types import CompilerFn
+    from dynreg_core.errors import UnknownBackendError
 
 __all__ = ["BUILT_IN", "DISTRIBUTION", "REQUIRED_MODULES", "TorchBackends", "distribution_of"]
 
@@ -96,6 +97,14 @@ class TorchBackends:
         return "torch._dynamo.backends.registry" in sys.modules and any(
             _targets.same(self.load(name), compiler_fn) for name in self.names()
         )
+
+    def unknown(self, error: "UnknownBackendError") -> Exception:
+        """Return an error that is torch's ``InvalidBackend`` as well, where torch is in memory."""
+        if "torch._dynamo.exc" not in sys.modules:
+            return error
+        from dynreg_core import _bridge
+
+        return _bridge.invalid_backend(error)
 
     def load(self, name: str) -> "CompilerFn":
         """Import torch and return the backend of a name."""
