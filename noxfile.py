@@ -54,7 +54,7 @@ def torch_python(session: nox.Session) -> str:
     def install(*args: str) -> None:
         session.run(python, "-m", "pip", "install", "-q", *args, external=True)
 
-    tools = [*TEST_DEPENDENCIES, "mypy", "scikit-learn", "hatchling", "editables"]
+    tools = [*TEST_DEPENDENCIES, "mypy", "scipy-stubs", "scikit-learn", "hatchling", "editables"]
     install("-U", "pip")
     install(*CONSTRAINTS, *TORCH_DEPENDENCIES, *tools)
     editable = [part for p in PACKAGES for part in ("-e", str(ROOT / "packages" / p))]

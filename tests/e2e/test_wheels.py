@@ -42,8 +42,18 @@ print(sys.modules[{package!r}].__file__)
 """
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
-def test_compiles_and_trains_by_name(run, plugin):
+@pytest.mark.parametrize("plugin", BACKENDS)
+def test_compiles_and_trains_by_name_if_it_is_installed(run, plugin):
+    if plugin not in PLUGINS:
+        program = f"""
+        from dynreg_core import errors, lookup_backend
+        try:
+            lookup_backend({BACKENDS[plugin]!r})
+        except errors.UnknownBackendError as error:
+            print(error)
+        """
+        assert f"pip install dynreg-{plugin}" in run(program).stdout
+        return
     package = f"dynreg_{plugin}"
     options = {"backend": "aot_eager"} if plugin == "debug" else None
     program = TRAIN.format(
@@ -60,18 +70,6 @@ def test_torch_lists_exactly_what_is_installed(run):
     program = "import torch; print(*torch.compiler.list_backends(None))"
     names = set(run(program).stdout.split())
     assert {BACKENDS[plugin] for plugin in PLUGINS} == names & set(BACKENDS.values())
-
-
-@pytest.mark.parametrize("plugin", sorted(BACKENDS.keys() - set(PLUGINS)))
-def test_what_is_not_installed_is_not_found(run, plugin):
-    program = f"""
-    from dynreg_core import errors, lookup_backend
-    try:
-        lookup_backend({BACKENDS[plugin]!r})
-    except errors.UnknownBackendError as error:
-        print(error)
-    """
-    assert f"pip install dynreg-{plugin}" in run(program).stdout
 
 
 def test_core_comes_from_the_environment(run):
@@ -95,7 +93,6 @@ def test_listing_imports_no_torch(run):
     assert "inductor" in listed
 
 
-@pytest.mark.skipif(len(PLUGINS) < 3, reason="needs all plugins: one run of the session has them")
 def test_the_doctor_loads_them_all():
     done = subprocess.run(
         [sys.executable, "-m", "dynreg_core", "doctor", "--load", "--verify"],
@@ -104,4 +101,5 @@ def test_the_doctor_loads_them_all():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "no problems, 3 installed backends checked" in done.stdout
+    backends = "1 installed backend" if len(PLUGINS) == 1 else f"{len(PLUGINS)} installed backends"
+    assert f"no problems, {backends} checked" in done.stdout

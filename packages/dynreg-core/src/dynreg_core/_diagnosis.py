@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dynreg_core._default import registry
+from dynreg_core import _default
 from dynreg_core._source import locate
 
 if TYPE_CHECKING:
@@ -61,23 +61,26 @@ def plugin_names() -> list[str]:
 
 
 def _plugins() -> "list[BackendInfo]":
-    return [info for info in registry.list_backend_info(None) if info.source == "entry point"]
+    return [
+        info for info in _default.registry.list_backend_info(None) if info.source == "entry point"
+    ]
 
 
 def examine() -> "Iterator[Finding]":
     """Look at everything that can be seen without importing a backend."""
-    for problem in registry.problems():
+    for problem in _default.registry.problems():
         yield Finding("metadata", problem.problem, problem.hint, "", problem.distribution)
     seen = set()
     for info in _plugins():
         source = f"{info.distribution} {info.version}".strip()
         status = info.status
         if not status.usable and (info.name, status.kind) not in seen:
+            mark = "" if status.kind == "shadowed" else ":"
             if status.kind == "ambiguous":
                 seen.add((info.name, status.kind))
             yield Finding(
                 status.kind,
-                f"backend {info.name!r} from {source} is {status.kind}: {status.detail}",
+                f"backend {info.name!r} from {source} is {status.kind}{mark} {status.detail}",
                 status.hint,
                 info.name,
                 info.distribution,
@@ -90,10 +93,12 @@ def examine() -> "Iterator[Finding]":
                 info.name,
                 info.distribution,
             )
-    for doubt in registry.policy.doubts:
+    for doubt in _default.registry.policy.doubts:
         yield Finding("setting", doubt, "`dynreg config` shows the settings in effect")
-    for rule in registry.policy.rules:
-        if not any(rule.matches(i.name, i.distribution) for i in registry.list_backend_info(None)):
+    for rule in _default.registry.policy.rules:
+        if not any(
+            rule.matches(i.name, i.distribution) for i in _default.registry.list_backend_info(None)
+        ):
             yield Finding(
                 "setting",
                 f"{rule} in {rule.origin} matches nothing that is installed",
@@ -209,7 +214,7 @@ def load(name: str, timeout: float) -> Loaded:
 
 def judge(name: str, loaded: Any) -> "Iterator[Finding]":
     """Say what is wrong with how a backend loads."""
-    info = registry.get_backend_info(name)
+    info = _default.registry.get_backend_info(name)
     # What cannot be loaded for a reason that is seen without loading is a finding already.
     if loaded.error and info.status.usable:
         yield Finding("broken", loaded.error, loaded.hint, name, info.distribution)

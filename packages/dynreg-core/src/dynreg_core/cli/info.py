@@ -19,10 +19,10 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str, as_json: bool) -> None:
     """Tell all that is known of one backend, without importing it."""
-    from dynreg_core import get_backend_info
+    from dynreg_core import _default
     from dynreg_core._source import locate
 
-    info = get_backend_info(name)
+    info = _default.registry.get_backend_info(name)
     file, line = locate(info.target)
     options = info.manifest.options if info.manifest else None
     if as_json:

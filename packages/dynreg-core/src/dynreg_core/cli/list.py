@@ -23,9 +23,10 @@ def command(everything: bool, tags: tuple[str, ...], as_json: bool) -> None:
 
     Nothing is imported to make the list, neither torch nor a backend.
     """
-    from dynreg_core import list_backend_info
+    from dynreg_core import _default
 
-    infos = list_backend_info(None if everything or tags else _HIDDEN)
+    registry = _default.registry
+    infos = registry.list_backend_info(None if everything or tags else _HIDDEN)
     infos = [info for info in infos if set(tags) <= set(info.tags)]
     if as_json:
         print_json([summary(info) for info in infos])
@@ -48,7 +49,7 @@ def command(everything: bool, tags: tuple[str, ...], as_json: bool) -> None:
         styles=("bold",),
     )
     if not everything and not tags:
-        hidden = len(list_backend_info(None)) - len(infos)
+        hidden = len(registry.list_backend_info(None)) - len(infos)
         if hidden:
             click.echo(f"\n{hidden} more with the tags debug or experimental: dynreg list --all")
 
