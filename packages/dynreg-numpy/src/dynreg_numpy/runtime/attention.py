@@ -1,25 +1,29 @@
-"""Scaled dot-product attention."""
+"""Scaled dot-product attention in blocks of queries: the scores never exist as a whole.
+
+T. Dao et al., "FlashAttention", 2022 (arXiv:2205.14135), describes the blocks and the backward from
+the logarithms of the sums. Rows of keys are not cut: one row of scores is small, so that a block
+has its maximum at once.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynreg_numpy.runtime._arrays import Array, narrow, widen
+from dynreg_numpy.runtime.activation._softmax import exponentials_fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["backward", "forward"]
 
-
-def _scores(query: Array, key: Array, mask: Array | None, is_causal: bool, scale: float) -> Array:
-    """``query · keyᵀ · scale + mask``, of shape (batch, heads, queries, keys)."""
-    scores: Array = np.matmul(query * query.dtype.type(scale), np.swapaxes(key, -1, -2))
-    if is_causal:
-        queries, keys = scores.shape[-2:]
-        scores[..., np.triu(np.ones((queries, keys), bool), 1)] = -np.inf
-    if mask is not None:
-        scores += widen(mask)
-    return scores
+#: Bytes of the scores of a block: its passes find them in an L2 cache.
+_BLOCK_BYTES = 1 << 19
+#: Queries of one head from which on a block has rows of one head only.
+_MIN_ROWS = 32
 
 
 def forward(
@@ -30,31 +34,49 @@ def forward(
     is_causal: bool,
     scale: float | None,
 ) -> tuple[Array, Array]:
-    """Attend, of Vaswani et al., arXiv:1706.03762.
+    """Attend, as ``aten._scaled_dot_product_flash_attention_for_cpu`` does.
+
+    A. Vaswani et al., "Attention Is All You Need", 2017 (arXiv:1706.03762).
 
     Args:
         query: (batch, heads, queries, width).
         key: (batch, heads, keys, width).
         value: (batch, heads, keys, width of values).
-        mask: Added to the scores, broadcasting to (batch, heads, queries, keys); or None.
-        is_causal: Whether query i sees only the keys up to i.
-        scale: Factor of the scores; 1/√width where it is None.
+        mask: added to the scores, or, if boolean, true where a key is seen; broadcasts to (batch,
+            heads, queries, keys). None for no mask.
+        is_causal: whether query i sees only the keys up to i.
+        scale: factor of the scores; None for 1 / √width.
 
     Returns:
-        (batch, heads, queries, width of values) in the dtype of ``query``, and the logarithms of
-        the sums of the exponentials of the scores, (batch, heads, queries), in float32 or wider.
+        (batch, heads, queries, width of values) in the dtype of ``query``: zero where every key is
+        masked; and the logarithms of the sums of the exponentials of the scores, (batch, heads,
+        queries), in float32 or wider, which are zero there too.
     """
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = _scores(widen(query), widen(key), mask, is_causal, scale)
-    highest = scores.max(-1, keepdims=True, initial=-np.inf)
-    np.copyto(highest, 0, where=np.isneginf(highest))
-    scores -= highest
-    np.exp(scores, out=scores)
-    total = scores.sum(-1, keepdims=True)
-    scores /= np.where(total == 0, 1, total)
-    result = np.matmul(scores, widen(value))
-    logsumexp = (np.log(total) + highest)[..., 0]
-    return narrow(result, query.dtype), logsumexp
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    q, k, v = _by_head(query), _by_head(key), _by_head(value)
+    biases = _mask_by_head(mask, query, key, q.dtype)
+    heads, queries, _ = q.shape
+    result = np.zeros((heads, queries, v.shape[-1]), q.dtype)
+    sums = np.zeros((heads, queries), q.dtype)
+    for at, rows, keys in _blocks(heads, queries, k.shape[1], q.itemsize, is_causal):
+        scores = _scores(q, k, biases, factor, is_causal, at, rows, keys)
+        top = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
+        np.copyto(top, 0, where=np.isneginf(top))
+        if exponentials_fit(top):
+            top = np.zeros((), q.dtype)
+        else:
+            scores -= top
+        np.exp(scores, out=scores)
+        total = scores.sum(-1, keepdims=True)
+        np.copyto(total, 1, where=total == 0)
+        block = result[at, rows]
+        np.matmul(scores, v[at, keys], out=block)
+        # Dividing the result is less work than dividing the weights.
+        block /= total
+        sums[at, rows] = (np.log(total) + top)[..., 0]
+    shape = query.shape[:3]
+    output = narrow(result.reshape(*shape, -1), query.dtype)
+    return output, sums.reshape(shape)
 
 
 def backward(
@@ -70,30 +92,95 @@ def backward(
 ) -> tuple[Array, Array, Array]:
     """Return the gradients of query, key and value of :func:`forward`.
 
-    The probabilities are computed again from ``logsumexp``, as in Dao et al., arXiv:2205.14135.
-
     Args:
-        grad: Gradient of the result.
-        query: See :func:`forward`.
-        key: See :func:`forward`.
-        value: See :func:`forward`.
-        out: The result.
-        logsumexp: As :func:`forward` returned it.
-        mask: See :func:`forward`.
-        is_causal: See :func:`forward`.
-        scale: See :func:`forward`.
+        grad: the gradient of the result.
+        query: see :func:`forward`.
+        key: see :func:`forward`.
+        value: see :func:`forward`.
+        out: the result.
+        logsumexp: as :func:`forward` returned it.
+        mask: see :func:`forward`.
+        is_causal: see :func:`forward`.
+        scale: see :func:`forward`.
+
+    Returns:
+        The gradients, each like what it is of.
     """
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    dtype = query.dtype
-    grad, query, key, value, out = map(widen, (grad, query, key, value, out))
-    weights = _scores(query, key, mask, is_causal, scale)
-    weights -= logsumexp[..., None]
-    np.exp(weights, out=weights)
-    grad_value = np.matmul(np.swapaxes(weights, -1, -2), grad)
-    grad_scores = np.matmul(grad, np.swapaxes(value, -1, -2))
-    grad_scores -= (grad * out).sum(-1, keepdims=True)
-    grad_scores *= weights
-    grad_scores *= grad_scores.dtype.type(scale)
-    grad_query = np.matmul(grad_scores, key)
-    grad_key = np.matmul(np.swapaxes(grad_scores, -1, -2), query)
-    return narrow(grad_query, dtype), narrow(grad_key, dtype), narrow(grad_value, dtype)
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    q, k, v, g, o = (_by_head(a) for a in (query, key, value, grad, out))
+    biases = _mask_by_head(mask, query, key, q.dtype)
+    heads, queries, _ = q.shape
+    sums = widen(logsumexp).reshape(heads, queries, 1)
+    grad_q, grad_k, grad_v = (np.zeros(a.shape, q.dtype) for a in (q, k, v))
+    for at, rows, keys in _blocks(heads, queries, k.shape[1], q.itemsize, is_causal):
+        weights = _scores(q, k, biases, factor, is_causal, at, rows, keys)
+        weights -= sums[at, rows]
+        np.exp(weights, out=weights)
+        grad_v[at, keys] += np.matmul(weights.swapaxes(1, 2), g[at, rows])
+        slopes = np.matmul(g[at, rows], v[at, keys].swapaxes(1, 2))
+        slopes -= np.vecdot(g[at, rows], o[at, rows])[..., None]
+        slopes *= weights
+        np.matmul(slopes, k[at, keys], out=grad_q[at, rows])
+        grad_k[at, keys] += np.matmul(slopes.swapaxes(1, 2), q[at, rows])
+    grad_q *= q.dtype.type(factor)
+    grad_k *= q.dtype.type(factor)
+    return (
+        narrow(grad_q.reshape(query.shape), query.dtype),
+        narrow(grad_k.reshape(key.shape), key.dtype),
+        narrow(grad_v.reshape(value.shape), value.dtype),
+    )
+
+
+def _by_head(x: Array) -> Array:
+    """Return (batch, heads, length, width) as (batch * heads, length, width), computable."""
+    return widen(x).reshape(-1, *x.shape[2:])
+
+
+def _mask_by_head(
+    mask: Array | None, query: Array, key: Array, dtype: np.dtype[np.generic]
+) -> Array | None:
+    """Return the mask as numbers to add: (batch * heads, queries, keys), or 1 head for all."""
+    if mask is None:
+        return None
+    added = np.where(mask, 0, -np.inf).astype(dtype) if mask.dtype.kind == "b" else widen(mask)
+    length = (query.shape[2], key.shape[2])
+    if math.prod(added.shape[:-2]) == 1:
+        return np.broadcast_to(added.reshape(1, *added.shape[-2:]), (1, *length))
+    return np.broadcast_to(added, (*query.shape[:2], *length)).reshape(-1, *length)
+
+
+def _blocks(
+    heads: int, queries: int, keys: int, itemsize: int, is_causal: bool
+) -> Iterator[tuple[slice, slice, slice]]:
+    """Yield the heads, queries and keys of each block."""
+    rows = max(1, _BLOCK_BYTES // max(1, keys * itemsize))
+    if rows >= queries:
+        together, step = max(1, rows // max(1, queries)), max(1, queries)
+    else:
+        together, step = 1, max(rows, _MIN_ROWS)
+    for head in range(0, heads, together):
+        for first in range(0, queries, step):
+            last = min(first + step, queries)
+            seen = min(last, keys) if is_causal else keys
+            yield slice(head, head + together), slice(first, last), slice(0, seen)
+
+
+def _scores(
+    q: Array,
+    k: Array,
+    biases: Array | None,
+    factor: float,
+    is_causal: bool,
+    at: slice,
+    rows: slice,
+    keys: slice,
+) -> Array:
+    """Return the scores of one block: (heads, queries, keys)."""
+    scaled = q[at, rows] * q.dtype.type(factor)
+    scores: Array = np.matmul(scaled, k[at, keys].swapaxes(1, 2))
+    if biases is not None:
+        scores += biases[at if len(biases) > 1 else slice(None), rows, keys]
+    if is_causal:
+        future = np.arange(keys.stop) > np.arange(rows.start, rows.stop)[:, None]
+        np.copyto(scores, -np.inf, where=future)
+    return scores

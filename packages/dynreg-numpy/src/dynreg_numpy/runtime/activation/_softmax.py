@@ -143,16 +143,19 @@ def _sum(x: Array) -> Array:
     return np.asarray(x.sum(1, keepdims=True))
 
 
-def _shift(x: Array) -> Array | None:
-    """Return the maxima along axis 1, or None if exponentials neither overflow nor vanish.
+def exponentials_fit(top: Array) -> bool:
+    """Whether exponentials neither overflow nor vanish, given the maximum of each row.
 
     With every maximum in [-30, 60], exp(x) of the largest element is a normal float32, and a sum
     of 10¹² of them is finite: subtracting the maxima would be a pass over memory for nothing.
     """
+    return bool(((top >= -30) & (top <= 60)).all())
+
+
+def _shift(x: Array) -> Array | None:
+    """Return the maxima along axis 1, or None if there is no need to subtract them."""
     top = np.maximum.reduce(x, axis=1, keepdims=True)
-    if bool(((top >= -30) & (top <= 60)).all()):
-        return None
-    return np.asarray(top)
+    return None if exponentials_fit(top) else np.asarray(top)
 
 
 def _softmax_block(x: Array, out: Array) -> None:
