@@ -86,7 +86,17 @@ def tests(session: nox.Session) -> None:
     """Run the unit tests of all packages, and the examples of README and docs."""
     session.run(
         torch_python(session),
-        *("-m", "pytest", "-q", "packages", "tests/docs", "-m", "not long", *session.posargs),
+        *(
+            "-m",
+            "pytest",
+            "-q",
+            "packages",
+            "tests/docs",
+            "tests/api",
+            "-m",
+            "not long",
+            *session.posargs,
+        ),
         external=True,
         env={"OMP_NUM_THREADS": "1"},
     )

@@ -1,4 +1,7 @@
-"""What torch documents of its registry holds for dynreg's: each test runs on both."""
+"""What torch documents of its registry holds for dynreg's.
+
+Each test runs on torch's registry, on dynreg's, and on torch's with dynreg installed into it.
+"""
 
 import types
 
@@ -10,7 +13,7 @@ torch = pytest.importorskip("torch")
 torch_registry = pytest.importorskip("torch._dynamo.backends.registry")
 
 
-@pytest.fixture(params=["torch", "dynreg"])
+@pytest.fixture(params=["torch", "dynreg", "installed"])
 def api(request):
     """The registry's functions, torch's or ours; what a test registers is taken back."""
     names = (
@@ -35,7 +38,10 @@ def api(request):
     ]
     before = [dict(table) for table in tables]
     default = torch_registry.get_default_backend()
+    if request.param == "installed":
+        dynreg_core.install()
     yield types.SimpleNamespace(**{name: getattr(torch_registry, name) for name in names})
+    dynreg_core.uninstall()
     torch_registry.set_default_backend(default)
     for table, content in zip(tables, before, strict=True):
         table.clear()

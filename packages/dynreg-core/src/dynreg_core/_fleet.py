@@ -103,7 +103,19 @@ def assert_same_backends(group: Any = None, *, names: "Iterable[str] | None" = N
         mine = {"": {"error": error.sentence}}
     gathered: list[Any] = [None] * dist.get_world_size(group)
     dist.all_gather_object(gathered, mine, group=group)
-    differences = list(_differences(gathered))
+    check(gathered)
+
+
+def check(ranks: "list[Mapping[str, Mapping[str, str]]]") -> None:
+    """Hold what ranks have told against one another.
+
+    Args:
+        ranks: For each rank, by name, the fields of its fingerprint.
+
+    Raises:
+        FleetMismatchError: Ranks differ.
+    """
+    differences = list(_differences(ranks))
     if differences:
         raise FleetMismatchError(
             f"the ranks of this job resolve backends differently: {'; '.join(differences)}",
