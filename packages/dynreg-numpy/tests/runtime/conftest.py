@@ -6,8 +6,24 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, register_random, settings
 
+
+class _TorchRandom:
+    """Lets Hypothesis seed torch, so that an example that fails fails again."""
+
+    def seed(self, seed):
+        torch.manual_seed(seed)
+
+    def getstate(self):
+        return torch.get_rng_state()
+
+    def setstate(self, state):
+        torch.set_rng_state(state)
+
+
+_TORCH_RANDOM = _TorchRandom()
+register_random(_TORCH_RANDOM)
 settings.register_profile(
     "runtime", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -111,4 +127,3 @@ def _silent_numpy():
 @pytest.fixture(autouse=True)
 def _seeded():
     torch.manual_seed(0)
-    np.random.default_rng(0)

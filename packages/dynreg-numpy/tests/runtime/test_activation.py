@@ -45,6 +45,10 @@ def test_softmax_agrees(oracle, case):
         oracle.agree(kernel(*oracle.array((grad, output)), dim), expected)
 
 
+def test_logsumexp_of_nothing_agrees(oracle):
+    oracle.same(aten.logsumexp, activation.logsumexp, torch.empty(2, 0), [1])
+
+
 def test_softmax_of_long_rows_is_cut_into_blocks(oracle):
     oracle.same(aten._softmax, activation.softmax, torch.randn(70, 3000), 1, False)
     oracle.same(aten._softmax, activation.softmax, torch.randn(70, 30, 100), 1, False)

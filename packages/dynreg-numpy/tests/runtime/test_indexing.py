@@ -375,6 +375,21 @@ def test_histogram_agrees(oracle, bins, weighted, density, limits):
     oracle.agree(actual, expected)
 
 
+def test_histograms_of_one_value_or_none_agree(oracle):
+    for x in (torch.empty(0), torch.full((4,), 2.0)):
+        expected = aten.histogram(x, 4)
+        oracle.agree(indexing.histogram(x.numpy(), 4), list(expected))
+
+
+def test_histograms_refuse_what_torch_does():
+    for limits, message in (
+        ((0.0, np.inf), "is not finite"),
+        ((1.0, 0.0), "min should not exceed max"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            indexing.histogram(np.ones(3), 4, limits)
+
+
 def test_histogramdd_agrees(oracle):
     x, weight = torch.randn(50, 3, dtype=torch.float64), torch.rand(50, dtype=torch.float64)
     for density in (False, True):

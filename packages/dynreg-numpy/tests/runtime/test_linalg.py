@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 import torch
@@ -242,6 +244,47 @@ def test_eig_agrees(oracle, batch, dtype):
         )
     assert values.dtype == expected.numpy().dtype
     np.testing.assert_allclose(x.numpy() @ vectors, vectors * values[..., None, :], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (linalg.svd, "svd"),
+        (linalg.eigh, "eigh"),
+        (linalg.eig, "eig"),
+        (linalg.eigvals, "eigvals"),
+        (linalg.pinv, "svd"),
+    ],
+)
+def test_algorithms_that_do_not_converge_say_so(kernel, name):
+    failure = np.linalg.LinAlgError("did not converge")
+    with (
+        mock.patch.object(np.linalg, name, side_effect=failure),
+        pytest.raises(linalg.LinAlgError, match="converge"),
+    ):
+        kernel(np.eye(3))
+
+
+def test_errors_are_raised_where_asked_for():
+    singular, indefinite = np.zeros((2, 2)), -np.eye(2)
+    for kernel, args, message in (
+        (linalg.cholesky_ex, (indefinite, False, True), "leading minor of order 1"),
+        (linalg.lu_factor_ex, (singular, True, True), r"U\[1,1\] is zero"),
+        (linalg.lu_factor_ex, (singular, False), "LU without pivoting is not implemented"),
+        (linalg.solve_ex, (singular, np.ones((2, 1)), True, True), "matrix is singular"),
+        (linalg.inv_ex, (singular, True), "diagonal element 1 is zero"),
+        (linalg.ldl_factor_ex, (singular, False, True), "Unknown error code: 1"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            kernel(*args)
+
+
+def test_small_matrices_have_short_cuts(oracle):
+    for shape in ((3, 1, 1), (2, 0, 0)):
+        x = torch.randn(shape)
+        oracle.same(aten.linalg_matrix_exp, linalg.matrix_exp, x)
+    a, tau = torch.empty(0, 0), torch.empty(0)
+    oracle.same(aten.linalg_householder_product, linalg.householder_product, a, tau)
 
 
 @pytest.mark.parametrize("kernel", [linalg.svd, linalg.eigh])

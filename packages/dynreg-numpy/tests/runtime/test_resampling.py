@@ -184,7 +184,8 @@ def test_columns_agree(oracle, batched, kernel, dilation, padding, stride, size)
 
 
 @pytest.mark.parametrize(
-    ("shape", "dim", "size", "step"), [((9,), 0, 3, 2), ((4, 7), 1, 3, 1), ((5, 4), 0, 2, 3)]
+    ("shape", "dim", "size", "step"),
+    [((), 0, 1, 1), ((9,), 0, 3, 2), ((4, 7), 1, 3, 1), ((5, 4), 0, 2, 3)],
 )
 def test_unfold_backward_agrees(oracle, shape, dim, size, step):
     grad = torch.randn_like(torch.empty(shape).unfold(dim, size, step))
