@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ["dynreg_core", "dynreg_core.errors", "dynreg_debug", "dynreg_eager", "dynreg_numpy"]
+PACKAGES = [
+    "dynreg_core",
+    "dynreg_core.conformance",
+    "dynreg_core.errors",
+    "dynreg_debug",
+    "dynreg_eager",
+    "dynreg_numpy",
+]
 
 
 def describe(package):
@@ -33,6 +40,8 @@ def describe(package):
             ]
         elif inspect.ismodule(thing):
             lines.append(f"module {name}")
+        elif not callable(thing):
+            lines.append(f"{name}: {type(thing).__name__}")
         else:
             lines.append(f"{name}{signature(thing)}")
     return "\n".join(lines) + "\n"

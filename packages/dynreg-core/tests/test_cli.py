@@ -177,7 +177,9 @@ def test_info(shop, name):
 def test_info_of_what_is_registered(registry, monkeypatch):
     use(monkeypatch, registry)
     registry.register_backend(test_info, name="mine", tags=["debug"])
-    golden("info_registered", dynreg("info", "mine").output, file=__file__)
+    line = test_info.__wrapped__ if hasattr(test_info, "__wrapped__") else test_info
+    place = f"{__file__}:{line.__code__.co_firstlineno + 1}"
+    golden("info_registered", dynreg("info", "mine").output, place=place)
 
 
 @pytest.mark.usefixtures("shop")

@@ -51,7 +51,7 @@ def locate(
         with torch.set_grad_enabled(gradients or torch.is_grad_enabled()):
             for run in (compile_copy(exposed, inputs), exposed):
                 torch.set_rng_state(random_state)
-                copies = [clone(value) for value in inputs]
+                copies = clone(inputs)
                 outputs = run(*copies)
                 shown = [*copies, *outputs[: len(nodes)]]
                 values.append(_gradients(outputs[len(nodes) :], shown) if gradients else shown)

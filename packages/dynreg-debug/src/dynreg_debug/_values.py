@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Tolerance", "clone", "describe_difference", "detach"]
 
@@ -23,12 +27,32 @@ class Tolerance:
     atol: float | None = None
 
 
-def clone(value: Any) -> Any:
-    """Copy a tensor with its strides, as a leaf that requires a gradient where it does."""
-    if not isinstance(value, torch.Tensor):
-        return value
+def clone(values: Sequence[Any]) -> list[Any]:
+    """Copy tensors with their strides and offsets; those that share memory share it again.
+
+    Args:
+        values: The inputs of a graph; what is not a tensor is passed on.
+
+    Returns:
+        Copies, each a leaf that requires a gradient where the original does.
+    """
+    copies: dict[int, torch.UntypedStorage] = {}
+    return [_clone(value, copies) if isinstance(value, torch.Tensor) else value for value in values]
+
+
+def _clone(value: torch.Tensor, copies: dict[int, torch.UntypedStorage]) -> torch.Tensor:
     with torch.no_grad():
-        copy = value.detach().clone(memory_format=torch.preserve_format)
+        if value.layout is not torch.strided or type(value) not in {torch.Tensor, Parameter}:
+            copy = value.detach().clone()
+        else:
+            storage = value.untyped_storage()
+            key = storage._cdata  # noqa: SLF001 - torch has no public identity of a storage
+            if key not in copies:
+                copies[key] = storage.clone()
+            copy = torch.empty(0, dtype=value.dtype, device=value.device)
+            copy.set_(copies[key], value.storage_offset(), value.shape, value.stride())
+            copy = copy.conj() if value.is_conj() else copy
+            copy = torch._neg_view(copy) if value.is_neg() else copy  # noqa: SLF001 - no public name
     return copy.requires_grad_(value.requires_grad)
 
 

@@ -114,8 +114,8 @@ class ComparedGraph:
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the graph on its inputs, and compare."""
-        before = [clone(value) for value in inputs]
-        reference_inputs = [clone(value) for value in inputs]
+        before = clone(inputs)
+        reference_inputs = clone(inputs)
         random_state = torch.get_rng_state()
         reference = _as_tuple(self._graph_module(*reference_inputs))
         torch.set_rng_state(random_state)

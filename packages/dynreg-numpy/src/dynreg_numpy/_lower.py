@@ -14,6 +14,7 @@ import sympy
 import torch
 from torch import fx
 from torch._ops import OpOverload
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 import dynreg_numpy.lowerings  # noqa: F401 - fills the table
 from dynreg_numpy._dtypes import NUMPY, numpy_dtype
@@ -103,7 +104,9 @@ class _Lowerer:
         for part in str(node.target).split("."):
             attribute = getattr(attribute, part)
         if isinstance(attribute, torch.Tensor):
-            value = self.builder.constant(to_array(attribute))
+            # A constant of the graph is a real tensor, and compilation runs under fake ones.
+            with unset_fake_temporarily():
+                value = self.builder.constant(to_array(attribute))
             self.storages[node] = value.name
             return value
         return attribute

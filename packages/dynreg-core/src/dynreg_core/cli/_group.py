@@ -13,6 +13,7 @@ COMMANDS = {
     "list": ("dynreg_core.cli.list", "List backends: name, status, tags, distribution."),
     "info": ("dynreg_core.cli.info", "Tell all that is known of one backend."),
     "doctor": ("dynreg_core.cli.doctor", "Look for problems in this environment."),
+    "conform": ("dynreg_core.cli.conform", "Run the conformance suite against a backend."),
     "config": ("dynreg_core.cli.config", "Show the settings in effect and where they come from."),
     "completion": ("dynreg_core.cli.completion", "Print a script that completes commands."),
 }

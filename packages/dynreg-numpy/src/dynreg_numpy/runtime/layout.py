@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib import stride_tricks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,14 @@ def strided(array: Any, strides: tuple[int, ...]) -> Array:
     result = _empty_strided(x.shape, strides, x.dtype)
     result[...] = x
     return result
+
+
+def as_strided(x: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """View memory with any shape and strides, in bytes; NumPy's own does not know float8."""
+    if x.dtype.kind == "f" and x.itemsize == 1:
+        bits = stride_tricks.as_strided(x.view(np.uint8), shape, strides)
+        return bits.view(x.dtype)
+    return stride_tricks.as_strided(x, shape, strides)
 
 
 def _empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: DType) -> Array:

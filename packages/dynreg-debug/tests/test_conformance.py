@@ -1,0 +1,11 @@
+"""``debug_compare`` passes the conformance suite."""
+
+import pytest
+
+from dynreg_core.conformance import CASES, run_case
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_conforms(case):
+    result = run_case(case, "debug_compare", options={"backend": "aot_eager"})
+    assert result.outcome == "passed", result.detail
