@@ -139,8 +139,8 @@ def test_variance_does_not_cancel(rows, width, offset):
         torch.from_numpy(x.astype(np.float32)).double(), [width], eps=1e-3
     )
     assert exact.shape == single.shape
-    # One unit in the last place of the offset, 1e-3, against a standard deviation of one.
-    np.testing.assert_allclose(single, same_input, atol=2e-3 if offset else 1e-5)
+    # Four units in the last place of the offset, against a standard deviation of one.
+    np.testing.assert_allclose(single, same_input, atol=4e-3 if offset else 1e-5)
 
 
 def test_no_rows(oracle):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from dynreg_numpy.runtime._arrays import DType
 
+#: Elements up to which calls cost more than passes over memory.
+_SMALL = 8192
+
 
 def softmax(x: Array, dim: int, half_to_float: bool = False, *, out: Array | None = None) -> Array:
     """Return exp(x) / sum(exp(x)) along ``dim``, as ``aten._softmax`` does.
@@ -120,27 +123,30 @@ def _along(
     dtype: DType,
     out: Array | None,
 ) -> Array:
-    """Call ``kernel(*inputs, out)`` on blocks (outer, length, inner), cut along ``outer``."""
+    """Call ``kernel(*inputs, out, axis)``, for large arrays in blocks of the outer dimensions."""
     shape = inputs[0].shape
     axis = wrap_dim(dim, len(shape))
-    length = shape[axis] if shape else 1
-    outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
-    wide = [widen(array).reshape(outer, length, inner) for array in inputs]
+    wide = [widen(array) for array in inputs]
     result = workspace(out, shape, wide[0].dtype)
-    if result.size:
-        target = result.reshape(outer, length, inner)
-        if inner == 1:
-            wide, target = [array[:, :, 0] for array in wide], target[:, :, 0]
+    if 0 < result.size <= _SMALL and shape:
+        kernel(*wide, result, axis)
+    elif result.size:
+        length = shape[axis] if shape else 1
+        outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
+        # Rows of the last dimension have a fast path of their own in NumPy and in BLAS.
+        blocked = (outer, length) if inner == 1 else (outer, length, inner)
+        wide = [array.reshape(blocked) for array in wide]
+        target = result.reshape(blocked)
         for at in blocks(outer, length * inner * target.itemsize):
-            kernel(*(array[at] for array in wide), target[at])
+            kernel(*(array[at] for array in wide), target[at], 1)
     return narrow(result, dtype, out)
 
 
-def _sum(x: Array) -> Array:
-    """Sum along axis 1, keeping it; contiguous rows as a product with ones, which BLAS runs."""
-    if x.ndim == 2 and x.dtype.kind == "f":
+def _sum(x: Array, axis: int) -> Array:
+    """Sum along ``axis``, keeping it; many rows as a product with ones, which BLAS runs."""
+    if x.size > _SMALL and x.ndim == 2 and x.dtype.kind == "f":
         return np.asarray(np.matmul(x, np.ones((x.shape[1], 1), x.dtype)))
-    return np.asarray(x.sum(1, keepdims=True))
+    return np.asarray(np.add.reduce(x, axis=axis, keepdims=True))
 
 
 def exponentials_fit(top: Array) -> bool:
@@ -149,33 +155,33 @@ def exponentials_fit(top: Array) -> bool:
     With every maximum in [-30, 60], exp(x) of the largest element is a normal float32, and a sum
     of 10¹² of them is finite: subtracting the maxima would be a pass over memory for nothing.
     """
-    return bool(((top >= -30) & (top <= 60)).all())
+    return bool(top.min() >= -30) and bool(top.max() <= 60)
 
 
-def _shift(x: Array) -> Array | None:
-    """Return the maxima along axis 1, or None if there is no need to subtract them."""
-    top = np.maximum.reduce(x, axis=1, keepdims=True)
-    return None if exponentials_fit(top) else np.asarray(top)
+def _shifted(x: Array, out: Array, axis: int) -> Array:
+    """Return ``x`` less its maxima, in ``out``; or ``x`` where there is no need to."""
+    top = np.maximum.reduce(x, axis=axis, keepdims=True)
+    if x.size > _SMALL and exponentials_fit(top):
+        return x
+    return np.subtract(x, top, out=out)
 
 
-def _softmax_block(x: Array, out: Array) -> None:
-    top = _shift(x)
-    np.exp(x if top is None else np.subtract(x, top, out=out), out=out)
-    out *= 1 / _sum(out)
+def _softmax_block(x: Array, out: Array, axis: int) -> None:
+    np.exp(_shifted(x, out, axis), out=out)
+    out *= 1 / _sum(out, axis)
 
 
-def _log_softmax_block(x: Array, out: Array) -> None:
-    top = _shift(x)
-    source = x if top is None else np.subtract(x, top, out=out)
-    np.subtract(source, np.log(_sum(np.exp(source))), out=out)
+def _log_softmax_block(x: Array, out: Array, axis: int) -> None:
+    source = _shifted(x, out, axis)
+    np.subtract(source, np.log(_sum(np.exp(source), axis)), out=out)
 
 
-def _softmax_backward_block(grad: Array, output: Array, out: Array) -> None:
+def _softmax_backward_block(grad: Array, output: Array, out: Array, axis: int) -> None:
     product = np.multiply(grad, output, out=out)
-    product -= output * _sum(product)
+    product -= output * _sum(product, axis)
 
 
-def _log_softmax_backward_block(grad: Array, output: Array, out: Array) -> None:
+def _log_softmax_backward_block(grad: Array, output: Array, out: Array, axis: int) -> None:
     np.exp(output, out=out)
-    out *= _sum(grad)
+    out *= _sum(grad, axis)
     np.subtract(grad, out, out=out)

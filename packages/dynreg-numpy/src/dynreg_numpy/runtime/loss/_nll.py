@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from dynreg_numpy.runtime._arrays import narrow, widen
 
 if TYPE_CHECKING:
-    from dynreg_numpy.runtime._arrays import Array
+    from dynreg_numpy.runtime._arrays import Array, DType
 
 
 class Reduction(IntEnum):
@@ -40,15 +41,16 @@ def nll_loss(
     Raises:
         IndexError: a target is neither a class nor ``ignore_index``.
     """
-    logs, classes, keep, weights = _prepare(x, target, weight, ignore_index)
-    picked = np.take_along_axis(logs, classes[:, None], 1)[:, 0]
-    losses = np.where(keep, -picked * weights, 0).astype(logs.dtype, copy=False)
-    total = np.asarray(np.where(keep, weights, 0).sum(dtype=logs.dtype))
+    logs, places, weights = _prepare(x, target, weight, ignore_index)
+    losses = logs.reshape(-1)[places]
+    np.negative(losses, out=losses)
+    if weights is not None:
+        losses = np.where(weights == 0, 0, losses * weights)
     if reduction == Reduction.NONE:
-        if x.ndim > 1:
-            total = np.zeros((), logs.dtype)
+        total = np.zeros((), logs.dtype) if x.ndim > 1 else _total(weights, places, logs.dtype)
         return narrow(losses, x.dtype).reshape(target.shape), narrow(total, x.dtype)
-    loss = np.asarray(losses.sum())
+    total = _total(weights, places, logs.dtype)
+    loss = np.asarray(np.add.reduce(losses))
     if reduction == Reduction.MEAN:
         loss = np.asarray(loss / total)
     return narrow(loss, x.dtype), narrow(total, x.dtype)
@@ -77,29 +79,57 @@ def nll_loss_backward(
     Returns:
         An array like ``x``.
     """
-    logs, classes, keep, weights = _prepare(x, target, weight, ignore_index)
-    slopes = -weights * widen(grad).reshape(classes.shape if grad.ndim else ())
+    logs, places, weights = _prepare(x, target, weight, ignore_index)
+    slopes = -widen(grad).reshape(-1)
     if reduction == Reduction.MEAN:
         slopes = slopes / widen(total_weight)
-    slopes = np.broadcast_to(np.where(keep, slopes, 0), classes.shape)
+    if weights is not None:
+        slopes = np.where(weights == 0, 0, slopes * weights)
     result = np.zeros(logs.shape, logs.dtype)
-    np.put_along_axis(result, classes[:, None], slopes[:, None].astype(logs.dtype, copy=False), 1)
+    result.reshape(-1)[places] = slopes
     return narrow(result, x.dtype).reshape(x.shape)
 
 
 def _prepare(
     x: Array, target: Array, weight: Array | None, ignore_index: int
-) -> tuple[Array, Array, Array, Array]:
-    """Return x (N, C, P), classes (N, P) with 0 for ignored ones, what is kept, and weights."""
+) -> tuple[Array, Array, Array | None]:
+    """Return the logarithms, the flat place of each target's, and its weight, 0 if ignored.
+
+    The weights are None where each counts one.
+    """
     channels = x.shape[1] if x.ndim > 1 else x.shape[0]
-    batch = x.shape[0] if x.ndim > 1 else 1
-    size = int(np.prod(x.shape[2:], dtype=np.int64))
-    logs = widen(x).reshape(batch, channels, size)
-    classes = target.reshape(batch, size).astype(np.intp, copy=False)
-    keep = classes != ignore_index
-    classes = np.where(keep, classes, 0)
-    wrong = (classes < 0) | (classes >= channels)
-    if wrong.any():
-        raise IndexError(f"Target {classes[wrong][0]} is out of bounds.")
-    weights = np.ones((), logs.dtype) if weight is None else widen(weight)[classes]
-    return logs, classes, keep, weights
+    logs = np.ascontiguousarray(widen(x))
+    classes = target.reshape(-1).astype(np.int64, copy=False)
+    weights = None
+    # Seen as unsigned, a negative class is a large one.
+    if classes.size and classes.view(np.uint64).max() >= channels:
+        kept = classes != ignore_index
+        wrong = kept & ((classes < 0) | (classes >= channels))
+        if wrong.any():
+            raise IndexError(f"Target {classes[wrong][0]} is out of bounds.")
+        classes = np.where(kept, classes, 0)
+        weights = kept.astype(logs.dtype)
+    elif 0 <= ignore_index < channels:
+        weights = (classes != ignore_index).astype(logs.dtype)
+    if weight is not None:
+        used = widen(weight)[classes]
+        weights = used if weights is None else used * weights
+    return logs, _places(classes, x, channels), weights
+
+
+def _places(classes: Array, x: Array, channels: int) -> Array:
+    """Return where the logarithm of each target stands in the flattened ``x``."""
+    size = math.prod(x.shape[2:])
+    samples = x.shape[0] if x.ndim > 1 else 1
+    starts = np.arange(0, samples * channels * size, max(1, channels * size))
+    if size == 1:
+        return classes + starts
+    within = classes.reshape(samples, size) * size + np.arange(size)
+    return (within + starts[:, None]).reshape(-1)
+
+
+def _total(weights: Array | None, places: Array, dtype: DType) -> Array:
+    """Return the sum of the weights."""
+    if weights is None:
+        return np.asarray(len(places)).astype(dtype)
+    return np.asarray(weights.sum(dtype=dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from dynreg_numpy.runtime._blocks import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from dynreg_numpy.runtime._arrays import DType
 
 
 def layer_norm(
@@ -45,13 +48,15 @@ def layer_norm(
     result = workspace(out, x.shape, wide.dtype)
     target = result.reshape(rows, width)
     mean, rstd = np.empty(rows, wide.dtype), np.empty(rows, wide.dtype)
-    average = np.full(width, 1 / max(width, 1), wide.dtype)
     for at in blocks(rows, width * wide.itemsize):
-        block = target[at]
-        np.matmul(wide[at], average, out=mean[at])
+        block, spread = target[at], rstd[at]
+        np.matmul(wide[at], _average(width, wide.dtype), out=mean[at])
         np.subtract(wide[at], mean[at, None], out=block)
-        rstd[at] = 1 / np.sqrt(np.vecdot(block, block) / width + eps)
-        block *= rstd[at, None]
+        np.divide(np.vecdot(block, block), width, out=spread)
+        spread += eps
+        np.sqrt(spread, out=spread)
+        np.reciprocal(spread, out=spread)
+        block *= spread[:, None]
         if scale is not None:
             block *= scale
         if shift is not None:
@@ -63,6 +68,12 @@ def layer_norm(
         narrow(mean, stat_dtype).reshape(stat_shape),
         narrow(rstd, stat_dtype).reshape(stat_shape),
     )
+
+
+@functools.lru_cache(maxsize=64)
+def _average(width: int, dtype: DType) -> Array:
+    """Return the vector by which a row is multiplied to get its mean."""
+    return np.full(width, 1 / max(width, 1), dtype)
 
 
 def layer_norm_backward(
