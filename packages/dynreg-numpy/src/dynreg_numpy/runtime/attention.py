@@ -26,6 +26,20 @@ _BLOCK_BYTES = 1 << 19
 _MIN_ROWS = 32
 
 
+def _shared(x: Array, heads: int) -> Array:
+    """Repeat heads of keys or values that several heads of queries share, arXiv:2305.13245."""
+    return x if x.shape[1] == heads else np.repeat(x, heads // x.shape[1], axis=1)
+
+
+def _gathered(grad: Array, heads: int) -> Array:
+    """Add up what the heads that share a key or value contribute to its gradient."""
+    if grad.shape[1] == heads:
+        return grad
+    batch, _, length, width = grad.shape
+    total: Array = grad.reshape(batch, heads, -1, length, width).sum(2)
+    return total
+
+
 def forward(
     query: Array,
     key: Array,
@@ -40,8 +54,9 @@ def forward(
 
     Args:
         query: (batch, heads, queries, width).
-        key: (batch, heads, keys, width).
-        value: (batch, heads, keys, width of values).
+        key: (batch, heads, keys, width); its heads may be fewer, each shared by as many heads of
+            the query.
+        value: (batch, heads, keys, width of values), likewise.
         mask: added to the scores, or, if boolean, true where a key is seen; broadcasts to (batch,
             heads, queries, keys). None for no mask.
         is_causal: whether query i sees only the keys up to i.
@@ -53,6 +68,7 @@ def forward(
         queries), in float32 or wider, which are zero there too.
     """
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    key, value = _shared(key, query.shape[1]), _shared(value, query.shape[1])
     q, k, v = _by_head(query), _by_head(key), _by_head(value)
     biases = _mask_by_head(mask, query, key, q.dtype)
     heads, queries, _ = q.shape
@@ -61,14 +77,15 @@ def forward(
     for at, rows, keys in _blocks(heads, queries, k.shape[1], q.itemsize, is_causal):
         scores = _scores(q, k, biases, factor, is_causal, at, rows, keys)
         top = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
-        np.copyto(top, 0, where=np.isneginf(top))
         if exponentials_fit(top):
             top = np.zeros((), q.dtype)
         else:
+            top[top == -np.inf] = 0
             scores -= top
         np.exp(scores, out=scores)
-        total = scores.sum(-1, keepdims=True)
-        np.copyto(total, 1, where=total == 0)
+        total = np.add.reduce(scores, axis=-1, keepdims=True)
+        if not total.all():
+            total[total == 0] = 1
         block = result[at, rows]
         np.matmul(scores, v[at, keys], out=block)
         # Dividing the result is less work than dividing the weights.
@@ -107,6 +124,8 @@ def backward(
         The gradients, each like what it is of.
     """
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    key_heads, value_heads = key.shape[1], value.shape[1]
+    key, value = _shared(key, query.shape[1]), _shared(value, query.shape[1])
     q, k, v, g, o = (_by_head(a) for a in (query, key, value, grad, out))
     biases = _mask_by_head(mask, query, key, q.dtype)
     heads, queries, _ = q.shape
@@ -126,8 +145,8 @@ def backward(
     grad_k *= q.dtype.type(factor)
     return (
         narrow(grad_q.reshape(query.shape), query.dtype),
-        narrow(grad_k.reshape(key.shape), key.dtype),
-        narrow(grad_v.reshape(value.shape), value.dtype),
+        narrow(_gathered(grad_k.reshape(key.shape), key_heads), key.dtype),
+        narrow(_gathered(grad_v.reshape(value.shape), value_heads), value.dtype),
     )
 
 

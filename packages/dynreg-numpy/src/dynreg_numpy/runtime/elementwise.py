@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynreg_numpy.runtime import activation, special
+from dynreg_numpy.runtime._arrays import widen
+
 if TYPE_CHECKING:
     from dynreg_numpy.runtime._arrays import Array, DType
 
@@ -28,14 +31,14 @@ __all__ = [
     "sign",
 ]
 
-_SQRT_HALF = 0.7071067811865476
-_SQRT_2_OVER_PI = 0.7978845608028654
-
 
 def cast(x: Array, dtype: DType) -> Array:
     """Convert to a dtype, always into a new array; a complex number loses its imaginary part."""
     if x.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
         x = x.real
+    if np.dtype(dtype).kind in "iu":
+        # From float32, whose overflow is the processor's, as in torch; ml_dtypes has its own.
+        x = widen(x)
     return x.astype(dtype)
 
 
@@ -60,16 +63,12 @@ def rsqrt(x: Array, out: Array | None = None) -> Array:
 
 
 def erf(x: Array, out: Array | None = None) -> Array:
-    """The error function."""
-    from scipy import special
-
+    """The error function; see :mod:`dynreg_numpy.runtime.special`."""
     return special.erf(x, out=out)
 
 
 def erfc(x: Array, out: Array | None = None) -> Array:
-    """``1 - erf(x)``."""
-    from scipy import special
-
+    """``1 - erf(x)``; see :mod:`dynreg_numpy.runtime.special`."""
     return special.erfc(x, out=out)
 
 
@@ -83,25 +82,13 @@ def sign(x: Array, out: Array | None = None) -> Array:
 
 
 def gelu(x: Array, out: Array | None = None) -> Array:
-    """``x · Φ(x)``, of Hendrycks and Gimpel, arXiv:1606.08415."""
-    from scipy import special
-
-    half = np.multiply(x, _SQRT_HALF)
-    target = _target(half)
-    half = np.add(special.erf(half, out=target), 1, out=target)
-    half = np.multiply(half, 0.5, out=target)
-    return np.multiply(x, half, out=out if out is not None else target)
+    """``x · Φ(x)``; see :func:`dynreg_numpy.runtime.activation.gelu`."""
+    return activation.gelu(x, out=out)
 
 
 def gelu_tanh(x: Array, out: Array | None = None) -> Array:
-    """The approximation of gelu by tanh, in section 2 of arXiv:1606.08415."""
-    inner = np.multiply(x, x)
-    target = _target(inner)
-    inner = np.add(np.multiply(inner, 0.044715, out=target), 1, out=target)
-    inner = np.multiply(np.multiply(inner, x, out=target), _SQRT_2_OVER_PI, out=target)
-    inner = np.add(np.tanh(inner, out=target), 1, out=target)
-    inner = np.multiply(inner, 0.5, out=target)
-    return np.multiply(x, inner, out=out if out is not None else target)
+    """The approximation of gelu by tanh; see :func:`dynreg_numpy.runtime.activation.gelu`."""
+    return activation.gelu(x, "tanh", out=out)
 
 
 def integer_power(x: Any, y: Any, out: Array | None = None) -> Array:
@@ -158,6 +145,8 @@ def left_shift(x: Any, y: Any, out: Array | None = None) -> Array:
 def right_shift(x: Any, y: Any, out: Array | None = None) -> Array:
     """Shift right, with the sign; a shift out of range leaves only the sign."""
     shifted = np.right_shift(x, y)
+    if shifted.dtype.kind == "u":
+        return _in_range(shifted, np.zeros_like(shifted), y, out)
     bits = shifted.dtype.itemsize * 8
     return _in_range(shifted, np.right_shift(x, bits - 1), y, out)
 

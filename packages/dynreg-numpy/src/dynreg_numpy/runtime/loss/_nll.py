@@ -123,9 +123,9 @@ def _places(classes: Array, x: Array, channels: int) -> Array:
     samples = x.shape[0] if x.ndim > 1 else 1
     starts = np.arange(0, samples * channels * size, max(1, channels * size))
     if size == 1:
-        return classes + starts
+        return np.asarray(classes + starts)
     within = classes.reshape(samples, size) * size + np.arange(size)
-    return (within + starts[:, None]).reshape(-1)
+    return np.asarray(within + starts[:, None]).reshape(-1)
 
 
 def _total(weights: Array | None, places: Array, dtype: DType) -> Array:
