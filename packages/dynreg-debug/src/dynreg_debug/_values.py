@@ -48,7 +48,7 @@ def _clone(value: torch.Tensor, copies: dict[int, torch.UntypedStorage]) -> torc
             storage = value.untyped_storage()
             key = storage._cdata  # noqa: SLF001 - torch has no public identity of a storage
             if key not in copies:
-                copies[key] = storage.clone()
+                copies[key] = storage.clone()  # type: ignore[no-untyped-call] # untyped in torch
             copy = torch.empty(0, dtype=value.dtype, device=value.device)
             copy.set_(copies[key], value.storage_offset(), value.shape, value.stride())
             copy = copy.conj() if value.is_conj() else copy

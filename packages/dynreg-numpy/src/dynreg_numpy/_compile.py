@@ -123,7 +123,12 @@ def _add_note(error: Exception, note: str) -> None:
 
 def _converter(value: Any) -> Callable[[Any], Any]:
     """Return what makes an argument of the kernel from one of the graph."""
-    return to_array if isinstance(value, Value) else _plain_number
+    return _array_or_token if isinstance(value, Value) else _plain_number
+
+
+def _array_or_token(tensor: torch.Tensor | None) -> Any:
+    """AOTAutograd passes ``None`` for a token, which orders effects and has no value."""
+    return None if tensor is None else to_array(tensor)
 
 
 def _plain_number(number: Any) -> Any:

@@ -7,7 +7,7 @@ from dynreg_numpy.ir import Function, Kind
 __all__ = ["CAST", "CONTIGUOUS_VIEW", "FUNCTIONS", "ITEM"]
 
 CAST = Function("elementwise.cast", Kind.POINTWISE)
-ITEM = Function("{0}[{1}]", Kind.VIEW)
+ITEM = Function("{0}[{1}]", Kind.ITEM)
 CONTIGUOUS_VIEW = Function("np.reshape", Kind.VIEW)
 
 _UFUNCS = {
@@ -113,7 +113,6 @@ FUNCTIONS: dict[str, Function] = {
     "amin": Function("np.minimum.reduce", Kind.REDUCTION),
     "any": Function("np.logical_or.reduce", Kind.REDUCTION),
     "all": Function("np.logical_and.reduce", Kind.REDUCTION),
-    "mean": Function("np.mean", Kind.REDUCTION),
     "var": Function("reductions.var", Kind.REDUCTION),
 }
 """Name to function: the ufuncs of NumPy, our elementwise kernels, and the reductions."""

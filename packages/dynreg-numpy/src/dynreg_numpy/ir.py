@@ -47,6 +47,7 @@ class Kind(Enum):
     POINTWISE = "pointwise"
     REDUCTION = "reduction"
     VIEW = "view"
+    ITEM = "item"
     LIBRARY = "library"
     FALLBACK = "fallback"
 
@@ -59,7 +60,7 @@ class Function:
         source: A callable, as in ``np.add``, or a pattern with ``{0}``, ``{1}``, … for the
             arguments, as in ``{0}[{1}]``.
         kind: What a pass may assume. The result of a ``VIEW`` may share memory with its first
-            argument; that of any other kind is a new array.
+            argument; an ``ITEM`` is one of several results; that of any other kind is a new array.
         out: Whether it takes ``out=``, and ``out`` may be one of its arguments of equal shape.
         effect: Whether calling it does more than give its result: random numbers, assertions.
             It is called as often as the graph says, and in that order.
@@ -187,6 +188,13 @@ def uses(value: Value) -> Iterator[Value]:
 
 def root(value: Value) -> Value:
     """Return the value that owns the memory which ``value`` may share."""
-    while value.out is not None or value.function.kind is Kind.VIEW:
-        value = value.out if value.out is not None else next(operands(value.args))
-    return value
+    while True:
+        base = value.out or next(operands(value.args), None)
+        kind = value.function.kind
+        # The several results of a function lie in memory of their own, unless they are views.
+        shares = kind is Kind.VIEW or (
+            kind is Kind.ITEM and base and base.function.kind is Kind.VIEW
+        )
+        if base is None or not (value.out or shares):
+            return value
+        value = base

@@ -52,12 +52,18 @@ def prod_dim(b: Builder, x: Value, dim: int, keepdim: bool = False, **_: Any) ->
 
 @lowers(aten.mean.dim)
 def mean(b: Builder, x: Value, dim: Any = None, keepdim: bool = False, **_: Any) -> Argument:
-    return _accumulate(b, "mean", x, dim, keepdim)
+    axes = _axes(x, dim)
+    wide = b.widen(b.cast(x, b.out.dtype))
+    total = b.reduction("sum", wide, axes, keepdims=keepdim)
+    count: Any = 1
+    for axis in axes if x.ndim else ():
+        count = count * x.shape[axis]
+    return b.cast(b.pointwise("true_divide", total, count), b.out.dtype)
 
 
 @lowers(aten.mean.default)
 def mean_all(b: Builder, x: Value, **_: Any) -> Argument:
-    return _accumulate(b, "mean", x, None, False)
+    return mean(b, x)
 
 
 @lowers(aten.amax.default)

@@ -24,7 +24,8 @@ __all__ = [
 def var(x: Array, axis: tuple[int, ...], correction: float, keepdims: bool = False) -> Array:
     """Variance, divided by the number of items less ``correction``, but by no less than zero."""
     count = math.prod(x.shape[a] for a in axis)
-    deviation = x - x.mean(axis=axis, keepdims=True)
+    # Not x.mean, which warns where there is nothing to take a mean of.
+    deviation = x - x.sum(axis=axis, keepdims=True) / x.dtype.type(count)
     squares = (deviation * deviation.conj()).real if x.dtype.kind == "c" else deviation * deviation
     total = squares.sum(axis=axis, keepdims=keepdims)
     variance: Array = total / squares.dtype.type(max(count - correction, 0))
