@@ -8,7 +8,7 @@ import numpy as np
 
 from dynreg_numpy.runtime._arrays import narrow, widen
 from dynreg_numpy.runtime.indexing._positions import select_bounds
-from dynreg_numpy.runtime.indexing._scatter import sum_rows
+from dynreg_numpy.runtime.indexing._reduce import sum_rows
 
 if TYPE_CHECKING:
     from dynreg_numpy.runtime._arrays import Array

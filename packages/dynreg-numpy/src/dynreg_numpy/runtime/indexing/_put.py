@@ -10,7 +10,7 @@ import numpy as np
 from dynreg_numpy.runtime._arrays import narrow, widen
 from dynreg_numpy.runtime.indexing._gather import full_index, wrap_flat
 from dynreg_numpy.runtime.indexing._positions import wrap_index
-from dynreg_numpy.runtime.indexing._scatter import add_rows
+from dynreg_numpy.runtime.indexing._reduce import add_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,25 +6,20 @@ from dynreg_numpy.runtime.linalg._factor import (
     cholesky_inverse,
     geqrf,
     householder_product,
-    ldl_factor_ex,
-    ldl_solve,
     lu,
     lu_factor_ex,
     lu_unpack,
     ormqr,
     qr,
 )
+from dynreg_numpy.runtime.linalg._functions import cross, det, matrix_exp, slogdet
 from dynreg_numpy.runtime.linalg._lapack import LinAlgError, check_errors
+from dynreg_numpy.runtime.linalg._ldl import ldl_factor_ex, ldl_solve
+from dynreg_numpy.runtime.linalg._least_squares import lstsq, pinv
 from dynreg_numpy.runtime.linalg._solve import (
     cholesky_solve,
-    cross,
-    det,
     inv_ex,
-    lstsq,
     lu_solve,
-    matrix_exp,
-    pinv,
-    slogdet,
     solve_ex,
     solve_triangular,
     triangular_solve,
