@@ -94,8 +94,12 @@ TILED = {
     "depthwise": ((4, 64, 40, 40), (64, 1, 3, 3), (*PLAIN[:5], 64)),
     "pointwise": ((2, 64, 40, 40), (32, 64, 1, 1), (*PLAIN[:1], [0, 0], *PLAIN[2:])),
     "whole": ((5, 64, 3, 3), (32, 64, 3, 3), (*PLAIN[:1], [0, 0], *PLAIN[2:])),
+    "transposed with gaps": (
+        (2, 8, 9, 9), (8, 4, 1, 2), ([2, 3], [0, 1], [1, 1], True, [1, 2], 1),
+    ),
+    "transposed and cut": ((2, 8, 9, 9), (8, 4, 2, 2), ([1, 1], [2, 1], [1, 1], True, [0, 0], 1)),
     "transposed": ((4, 32, 40, 40), (32, 16, 4, 4), ([2, 2], [1, 1], [1, 1], True, [0, 0], 1)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("channels_last", [False, True])

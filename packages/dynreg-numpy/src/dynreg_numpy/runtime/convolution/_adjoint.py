@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dynreg_numpy.runtime.convolution._columns import unfold_channels_first
-from dynreg_numpy.runtime.convolution._correlate import correlate, subsample
+from dynreg_numpy.runtime.convolution._correlate import subsample
 from dynreg_numpy.runtime.convolution._fold import fold
+from dynreg_numpy.runtime.convolution._mirror import correlate_mirrored, mirror
 
 if TYPE_CHECKING:
     from dynreg_numpy.runtime._arrays import Array
@@ -39,50 +38,10 @@ def input_adjoint(y: Array, weight: Array, g: Geometry, out: Array) -> Array:
         rows = y.reshape(g.batch, g.groups, -1, g.positions)
         np.matmul(matrix, rows, out=out.reshape(g.batch, g.groups, g.depth, g.positions))
         return out
-    mirrored = _mirror(g)
+    mirrored = mirror(g)
     if mirrored is not None:
-        return correlate(y, _mirror_weight(weight, g), None, mirrored, out)
+        return correlate_mirrored(y, weight, g, mirrored, out)
     return fold(y, weight, g, out)
-
-
-@functools.lru_cache(maxsize=1024)
-def _mirror(g: Geometry) -> Geometry | None:
-    """Return the correlation over ``y`` that equals the adjoint, if there is one and it pays.
-
-    A stride of one leaves no gaps between the positions of ``y``. Measured, per element: unfolding
-    costs about a third of mirroring a weight, and folding twice as much.
-    """
-    padding = tuple(
-        d * (k - 1) - p for d, k, p in zip(g.dilation, g.kernel, g.padding, strict=True)
-    )
-    if any(s != 1 for s in g.stride) or min(padding) < 0:
-        return None
-    positions = g.batch * g.positions
-    unfolding = g.out_channels * (positions / 3 + g.in_channels / g.groups)
-    if unfolding > 2 * g.in_channels * positions:
-        return None
-    out_size = tuple(
-        n + 2 * p - d * (k - 1)
-        for n, p, d, k in zip(g.out_size, padding, g.dilation, g.kernel, strict=True)
-    )
-    if out_size != g.in_size:
-        return None
-    return dataclasses.replace(
-        g,
-        in_channels=g.out_channels,
-        out_channels=g.in_channels,
-        in_size=g.out_size,
-        out_size=g.in_size,
-        padding=padding,
-    )
-
-
-def _mirror_weight(weight: Array, g: Geometry) -> Array:
-    """Swap the channels of each group and reverse every tap axis."""
-    per_group = weight.reshape(g.groups, g.out_channels // g.groups, -1, *g.kernel)
-    swapped = np.flip(per_group.swapaxes(1, 2), tuple(range(3, 3 + len(g.kernel))))
-    # BLAS takes no negative strides, which reshaping alone could leave.
-    return np.ascontiguousarray(swapped).reshape(g.in_channels, -1, *g.kernel)
 
 
 def weight_adjoint(y: Array, x: Array, g: Geometry, out: Array) -> Array:
