@@ -9,6 +9,7 @@ import pytest
 
 import dynreg_core
 from dynreg_core import _bridge, errors
+from dynreg_core._types import State
 
 torch = pytest.importorskip("torch", reason="the bridge needs torch")
 torch_registry = pytest.importorskip("torch._dynamo.backends.registry", reason="likewise")
@@ -174,6 +175,50 @@ def test_a_change_in_torch_is_said_and_changes_nothing(monkeypatch):
     assert "test_changed" not in torch._dynamo.list_backends(None)
 
 
+def test_nothing_is_told_of_a_torch_that_is_not_there(monkeypatch):
+    monkeypatch.delitem(sys.modules, _bridge._REGISTRY)
+    monkeypatch.delitem(sys.modules, _bridge._DYNAMO)
+    assert _bridge.torch_backends() == {}
+    _bridge.sync(State(), State())
+    assert not _bridge._waiting
+
+
+def test_tags_are_put_into_the_table_that_torch_2_14_has(monkeypatch):
+    table = {"eager": ("debug",)}
+    monkeypatch.setattr(torch_registry, "_BACKEND_TAGS", table, raising=False)
+    torch._dynamo.lookup_backend("eager")
+    assert _bridge.torch_backends()["eager"] == ("debug",)
+    dynreg_core.register_backend(passthrough, name="eager", tags=["mine"], replace=True)
+    assert table["eager"] == ("mine",)
+    assert _bridge.torch_backends()["eager"] == ("debug",)
+    dynreg_core.unregister_backend("eager")
+    assert table == {"eager": ("debug",)}
+
+
+def test_names_that_torch_loads_later_are_put_in_place_then(monkeypatch):
+    monkeypatch.setattr(torch_registry, "_BACKENDS", {})
+    monkeypatch.setattr(torch_registry, "_COMPILER_FNS", {})
+
+    def own(graph_module, example_inputs):
+        return graph_module.forward
+
+    def load_all():
+        for name in ("eager", "aot_eager"):
+            torch_registry.register_backend(own, name=name)
+
+    monkeypatch.setattr(torch_registry, "_lazy_import", load_all)
+    for name in ("eager", "aot_eager", "ts"):
+        dynreg_core.register_backend(passthrough, name=name, replace=True)
+    dynreg_core.unregister_backend("ts")
+    assert torch_registry._COMPILER_FNS == {}
+    assert torch_registry.lookup_backend("eager").name == "eager"
+    assert _bridge.lookup_torch_backend("aot_eager") is own
+    assert torch_registry._lazy_import is load_all
+    dynreg_core.unregister_backend("eager")
+    assert torch_registry.lookup_backend("eager") is own
+    dynreg_core.unregister_backend("aot_eager")
+
+
 # --- installing --------------------------------------------------------------------------------
 
 
@@ -195,6 +240,17 @@ def test_install_and_uninstall_put_everything_back():
     dynreg_core.uninstall()
     dynreg_core.uninstall()
     assert bindings() == before
+
+
+def test_what_others_patch_meanwhile_is_left_to_them():
+    original = torch._dynamo.lookup_backend
+    dynreg_core.install()
+    try:
+        torch._dynamo.lookup_backend = passthrough
+        dynreg_core.uninstall()
+        assert torch._dynamo.lookup_backend is passthrough
+    finally:
+        torch._dynamo.lookup_backend = original
 
 
 def test_every_binding_in_torch_is_known():
@@ -251,6 +307,14 @@ def test_the_default_is_dynregs_then_torchs():
 def test_callables_and_lists_pass_through():
     assert torch._dynamo.lookup_backend(passthrough) is passthrough
     assert torch.compiler.list_backends(None) == dynreg_core.list_backends(None)
+
+
+def test_a_part_of_torch_that_is_not_imported_needs_no_patch(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "torch._dynamo.repro.after_dynamo", raising=False)
+        dynreg_core.install()
+        assert ("torch._dynamo.repro.after_dynamo", "lookup_backend") not in _bridge._originals
+        dynreg_core.uninstall()
 
 
 def test_a_lookup_that_torch_lacks_is_said_and_nothing_is_patched(monkeypatch):

@@ -3,10 +3,12 @@
 ``UPDATE_GOLDEN=1 pytest`` writes the files anew.
 """
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import click
@@ -145,6 +147,13 @@ def test_list_of_what_is_registered_in_the_process(registry, monkeypatch):
     assert "mine      loaded       this process" in dynreg("list").output
 
 
+def test_list_with_nothing_hidden_says_nothing_of_it(make_registry, torch_source, monkeypatch):
+    torch_without_debug = torch_source()
+    torch_without_debug.known = {"inductor": ()}
+    use(monkeypatch, make_registry(torch=torch_without_debug))
+    assert "more with the tags" not in dynreg("list").output
+
+
 def test_on_a_terminal_the_table_fits_its_width(shop, monkeypatch):
     monkeypatch.setattr(output.sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", "80")
@@ -216,13 +225,13 @@ def test_doctor_finds_nothing(site, torch_source, monkeypatch):
 
 def test_doctor_reads_settings(registry, make_registry, entry_point, monkeypatch):
     policy = Policy(
-        deny=(Rule("deny", "numpi", "pyproject.toml:3"),),
+        deny=(Rule("deny", "numpi", "pyproject.toml:3"), Rule("deny", "tvm", "pyproject.toml:3")),
         doubts=("the variable DYNREG_DENI means nothing: did you mean DYNREG_DENY?",),
     )
     registry = make_registry(entry_point("numpy", "json:loads"), policy=policy)
     use(monkeypatch, registry)
     done = dynreg("doctor")
-    assert done.exit_code == 1
+    assert done.exit_code == 1, done.exception
     golden("doctor_settings", done.output)
 
 
@@ -379,6 +388,10 @@ def test_an_unknown_command_is_a_usage_error():
     assert dynreg("lisst").exit_code == 2
 
 
+def test_importing_the_module_runs_nothing():
+    assert importlib.import_module("dynreg_core.__main__").main is dynreg_core.cli.main
+
+
 def test_the_module_is_the_command():
     done = subprocess.run(
         [sys.executable, "-m", "dynreg_core", "--version"],
@@ -485,7 +498,7 @@ def test_locate(site, attribute, line):
     assert "shown.inner" not in sys.modules
 
 
-def test_locate_what_is_not_there(site):
+def test_locate_what_is_not_there(site, monkeypatch):
     site.package("shown")
     site.module("shown.broken", "def (:\n")
     assert locate("") == ("", 0)
@@ -495,6 +508,8 @@ def test_locate_what_is_not_there(site):
     assert locate("shown")[1] == 0
     assert locate("sys:path") == ("built-in", 0)
     assert locate(".:x") == ("", 0)
+    monkeypatch.setitem(sys.modules, "without_a_spec", types.ModuleType("without_a_spec"))
+    assert locate("without_a_spec:x") == ("", 0)
 
 
 def test_settings_are_spelled():

@@ -233,13 +233,12 @@ def install() -> None:
         _wait("install")
         return
     found: dict[tuple[str, str], Any] = {}
-    for module, names in _LOOKUPS.items():
-        for name in names:
-            function = getattr(sys.modules.get(module), name, None)
-            if module in sys.modules and not callable(function):
+    for module in _LOOKUPS.keys() & sys.modules.keys():
+        for name in _LOOKUPS[module]:
+            function = getattr(sys.modules[module], name, None)
+            if not callable(function):
                 raise _changed(f"{module} has no function {name}")
-            if function is not None:
-                found[module, name] = function
+            found[module, name] = function
     for (module, name), function in found.items():
         if function is not found[_REGISTRY, name]:
             raise _changed(f"{name} in {module} is not that of {_REGISTRY}")

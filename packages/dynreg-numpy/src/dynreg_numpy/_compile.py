@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,12 @@ import torch
 from dynreg_numpy import counters
 from dynreg_numpy._lower import lower
 from dynreg_numpy.codegen import Generated, generate, load, next_graph_name
-from dynreg_numpy.interop import from_array, to_array
-from dynreg_numpy.ir import Program, Value
+from dynreg_numpy.interop import from_array, from_view, to_array
+from dynreg_numpy.ir import Program, Value, root
 from dynreg_numpy.passes import run_passes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from torch import fx
 
@@ -78,21 +80,17 @@ class CompiledGraph:
         self._kernel = load(generated)
         self._into = [_converter(value) for value in program.inputs]
         inputs = {value: i for i, value in enumerate(program.inputs) if isinstance(value, Value)}
-        # An input that is returned as it is goes back as the very tensor that came in.
-        self._out_of = [
-            (inputs.get(output), True) if isinstance(output, Value) else (None, False)
-            for output in program.outputs
-        ]
+        self._out_of = [_Output.of(output, inputs) for output in program.outputs]
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Run the graph; ``args`` is emptied, so that what dies in it can be freed."""
-        kept = {i: args[i] for i, _ in self._out_of if i is not None}
+        kept = {output.base: args[output.base] for output in self._out_of if output.base >= 0}
         arrays = [into(arg) for into, arg in zip(self._into, args, strict=True)]
         args.clear()
         results = self._run(arrays)
         return [
-            kept[index] if index is not None else from_array(result) if is_tensor else result
-            for result, (index, is_tensor) in zip(results, self._out_of, strict=True)
+            output.convert(result, kept.get(output.base))
+            for output, result in zip(self._out_of, results, strict=True)
         ]
 
     def _run(self, arrays: list[Any]) -> tuple[Any, ...]:
@@ -113,6 +111,30 @@ class CompiledGraph:
                     where = f" at {origin.location}: {origin.code}" if origin.location else ""
                     _add_note(error, f"in {origin.op}{where}")
             traceback = traceback.tb_next
+
+
+@dataclass(frozen=True)
+class _Output:
+    """How a result of the kernel becomes one of the graph.
+
+    Attributes:
+        convert: Called with the result and the input below.
+        base: Number of the input that it is, or that it may share memory with; -1 for none.
+    """
+
+    convert: Callable[[Any, Any], Any]
+    base: int = -1
+
+    @classmethod
+    def of(cls, output: Any, inputs: Mapping[Value, int]) -> _Output:
+        """Look at an output of a program."""
+        if not isinstance(output, Value):
+            return cls(lambda result, _: result)
+        if output in inputs:  # the very tensor that came in
+            return cls(lambda _, base: base, inputs[output])
+        if root(output) in inputs:
+            return cls(from_view, inputs[root(output)])
+        return cls(lambda result, _: from_array(result))
 
 
 def _add_note(error: Exception, note: str) -> None:

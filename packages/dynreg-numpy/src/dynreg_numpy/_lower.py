@@ -210,6 +210,8 @@ class _Lowerer:
         )
         for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
             value.binds[symbol] = _path_source(value.name, path)
+        if isinstance(out, sympy.Symbol):
+            value.binds.setdefault(out, value.name)
         if isinstance(out, tuple):
             return self.builder.items(value)
         return value if isinstance(out, ArrayType) or out is None else out

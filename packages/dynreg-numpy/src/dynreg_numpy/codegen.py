@@ -14,7 +14,7 @@ import sympy
 from torch.utils._sympy.printers import PythonPrinter
 
 from dynreg_numpy._dtypes import BITS, NUMPY
-from dynreg_numpy.ir import Argument, Kind, Origin, Program, Value, operands, root, uses
+from dynreg_numpy.ir import Argument, ArrayType, Kind, Origin, Program, Value, operands, root, uses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,9 +143,13 @@ class _Writer:
                 self.bind(value, name)
         for value, name in pairs:
             if isinstance(value, Value):
-                for axis, size in enumerate(value.shape):
-                    if isinstance(size, sympy.Symbol):
-                        self.bind(size, f"{name}.shape[{axis}]")
+                self.bind_shape(name, value.array)
+
+    def bind_shape(self, name: str, array: ArrayType) -> None:
+        """Give symbols that are sizes of an array their values: it is known once it exists."""
+        for axis, size in enumerate(array.shape):
+            if isinstance(size, sympy.Symbol):
+                self.bind(size, f"{name}.shape[{axis}]")
 
     def bind(self, symbol: sympy.Symbol, source: str) -> None:
         if symbol not in self.bound:
@@ -175,6 +179,11 @@ class _Writer:
         self.body.append((f"{value.name} = {code}", value.origin))
         for symbol, where in value.binds.items():
             self.bind(symbol, where)
+        types = value.type if isinstance(value.type, tuple) else (value.type,)
+        for number, array in enumerate(types):
+            if isinstance(array, ArrayType):
+                name = value.name if array is value.type else f"{value.name}[{number}]"
+                self.bind_shape(name, array)
 
     def argument(self, argument: Argument) -> str:
         """Write an argument."""

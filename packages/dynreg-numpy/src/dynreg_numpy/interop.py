@@ -10,7 +10,7 @@ import torch
 from dynreg_numpy._dtypes import BITS, NUMPY, TORCH
 from dynreg_numpy.runtime import layout
 
-__all__ = ["from_array", "to_array"]
+__all__ = ["from_array", "from_view", "to_array"]
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -62,3 +62,24 @@ def from_array(array: Any) -> torch.Tensor:
     if bits is not None:
         return torch.from_numpy(array.view(NUMPY[bits])).view(dtype)
     return torch.from_numpy(array)
+
+
+def from_view(array: Any, base: torch.Tensor) -> torch.Tensor:
+    """Return a tensor for an array that may be a view of a tensor's memory.
+
+    Args:
+        array: An array or a NumPy scalar.
+        base: The tensor whose memory it may lie in.
+
+    Returns:
+        A view in the storage of ``base``, with the offset that it has there, where the array lies
+        in it; otherwise as :func:`from_array`.
+    """
+    array = np.asarray(array)
+    storage, item = base.untyped_storage(), array.itemsize
+    offset = array.__array_interface__["data"][0] - storage.data_ptr()
+    inside = 0 <= offset < storage.nbytes() and array.dtype == NUMPY[base.dtype]
+    if not inside or any(step < 0 or step % item for step in array.strides) or offset % item:
+        return from_array(array)
+    strides = [step // item for step in array.strides]
+    return base.detach().as_strided(array.shape, strides, offset // item)

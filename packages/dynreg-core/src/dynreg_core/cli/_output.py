@@ -2,12 +2,13 @@
 
 import json
 import sys
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from _typeshed import DataclassInstance
     from rich.console import Console
 
     from dynreg_core._types import BackendInfo, Status
@@ -56,12 +57,8 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=_plain, ensure_ascii=False))  # noqa: T201
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    return str(value)
+def _plain(value: "DataclassInstance") -> Any:
+    return asdict(value)
 
 
 def status_style(status: "Status") -> str:

@@ -28,9 +28,14 @@ def command(load: bool, verify: bool, timeout: float, as_json: bool) -> None:
     malformed metadata, and settings that match nothing. Exit status 0 if there is no problem,
     1 if there is one.
     """
-    from dynreg_core import _diagnosis
+    import warnings
 
-    findings = list(_diagnosis.examine())
+    from dynreg_core import _diagnosis
+    from dynreg_core.errors import DynregWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DynregWarning)  # what they say is among the findings
+        findings = list(_diagnosis.examine())
     checked = _diagnosis.plugin_names()
     loaded: list[Loaded] = []
     if verify:
