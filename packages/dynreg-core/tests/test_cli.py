@@ -25,6 +25,7 @@ from dynreg_core.cli import _output as output
 from dynreg_core.cli import cli
 
 GOLDEN = Path(__file__).parent / "golden"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "cli.md"
 
 MANIFEST = """
 schema = 1
@@ -213,6 +214,7 @@ def test_doctor(shop):
     done = dynreg("doctor")
     assert done.exit_code == 1
     golden("doctor", done.output, site=shop.folder)
+    assert f"```text\n{done.output}```" in DOCUMENT.read_text()
 
 
 def test_doctor_finds_nothing(site, torch_source, monkeypatch):
