@@ -168,14 +168,10 @@ def _scan(b: Builder, source: str, x: Value, dim: int) -> Argument:
 
 
 @lowers(aten._softmax.default)
-def softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Argument:
-    del half_to_float
-    wide = b.widen(x)
-    return b.cast(b.call("reductions.softmax", wide, dim, dtype=wide.dtype), b.out.dtype)
+def softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Value:
+    return b.call("activation.softmax", x, dim, half_to_float)
 
 
 @lowers(aten._log_softmax.default)
-def log_softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Argument:
-    del half_to_float
-    wide = b.widen(x)
-    return b.cast(b.call("reductions.log_softmax", wide, dim, dtype=wide.dtype), b.out.dtype)
+def log_softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Value:
+    return b.call("activation.log_softmax", x, dim, half_to_float)

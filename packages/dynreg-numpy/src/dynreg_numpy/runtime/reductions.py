@@ -13,10 +13,8 @@ if TYPE_CHECKING:
 __all__ = [
     "argmax",
     "argmin",
-    "log_softmax",
     "max_dim",
     "min_dim",
-    "softmax",
     "var",
 ]
 
@@ -66,22 +64,3 @@ def _item_and_index(function: Any, x: Any, axis: int, keepdims: bool) -> tuple[A
     where = np.asarray(function(x, axis=axis, keepdims=True), np.int64)
     items = np.take_along_axis(x, where, axis)
     return (items, where) if keepdims else (items.squeeze(axis), where.squeeze(axis))
-
-
-def softmax(x: Array, axis: int) -> Array:
-    """``exp(x - max) / sum``."""
-    if np.ndim(x) == 0:
-        return np.ones((), x.dtype)
-    result: Array = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
-    np.exp(result, out=result)
-    result /= result.sum(axis, keepdims=True)
-    return result
-
-
-def log_softmax(x: Array, axis: int) -> Array:
-    """``x - max - log(sum(exp(x - max)))``."""
-    if np.ndim(x) == 0:
-        return np.zeros((), x.dtype)
-    result: Array = np.subtract(x, x.max(axis, keepdims=True, initial=-np.inf))
-    result -= np.log(np.exp(result).sum(axis, keepdims=True))
-    return result
