@@ -21,7 +21,7 @@ CORE_DEPENDENCIES = ["click", "packaging", "rich", "wrapt"]
 if sys.version_info < (3, 11):
     CORE_DEPENDENCIES.append("tomli")
 TORCH_DEPENDENCIES = [*CORE_DEPENDENCIES, "torch", "numpy", "scipy", "ml_dtypes"]
-TEST_DEPENDENCIES = ["pytest", "pytest-cov", "hypothesis", "jsonschema", "tomli"]
+TEST_DEPENDENCIES = ["pytest", "pytest-cov", "hypothesis", "jsonschema", "tomli", "expecttest"]
 
 nox.options.sessions = [
     "lint",
