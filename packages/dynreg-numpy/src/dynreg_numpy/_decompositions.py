@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._decomp import core_aten_decompositions, decomposition_table
 from torch.nn import functional
 
 from dynreg_numpy.lowering import LOWERINGS
@@ -18,19 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["decompositions"]
 
 aten = torch.ops.aten
-
-#: Ops outside of torch's core set that torch has a decomposition for, and that we do not lower.
-_FURTHER = [
-    aten.native_batch_norm,
-    aten._native_batch_norm_legit,
-    aten._native_batch_norm_legit_functional,
-    aten._native_batch_norm_legit_no_training,
-    aten._batch_norm_with_update_functional,
-    aten.batch_norm_backward,
-]
-
-#: Torch's decompositions of these draw other numbers from the generator than its kernels do.
-_RANDOM = {aten.bernoulli.p, aten.bernoulli.default, aten.native_dropout.default}
 
 _OURS: dict[Any, Callable[..., Any]] = {}
 """Ops that torch fuses on a CPU and has no decomposition for."""
@@ -137,8 +124,15 @@ def _transformer_encoder_layer(
 
 @functools.cache
 def decompositions() -> dict[Any, Any]:
-    """Return the table for AOTAutograd: torch's core set and a few more, less what is lowered."""
+    """Return the table for AOTAutograd: all that torch can take apart, less what is lowered.
+
+    Random ops stay whole: torch's decompositions of them draw other numbers than its kernels do.
+    """
     import dynreg_numpy.lowerings  # noqa: F401 - fills the table that is read below
 
-    table = {**core_aten_decompositions(), **get_decompositions(_FURTHER), **_OURS}
-    return {op: rule for op, rule in table.items() if op not in LOWERINGS and op not in _RANDOM}
+    table = {**decomposition_table, **core_aten_decompositions(), **_OURS}
+    return {
+        op: rule
+        for op, rule in table.items()
+        if op not in LOWERINGS and torch.Tag.nondeterministic_seeded not in getattr(op, "tags", ())
+    }

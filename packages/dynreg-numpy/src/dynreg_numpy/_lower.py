@@ -35,6 +35,7 @@ log = logging.getLogger("dynreg_numpy")
 _logged: set[str] = set()
 _INPUT = Function("", Kind.INPUT)
 _STRIDED = Function("layout.strided", Kind.VIEW)
+_WITH_EFFECTS = torch.ops.higher_order.with_effects
 
 
 @dataclass
@@ -122,11 +123,18 @@ class _Lowerer:
             return out  # arithmetic on sizes: its expression stands for it
         name = str(target)
         lowering = LOWERINGS.get(target)
+        if target is _WITH_EFFECTS:
+            name = str(node.args[1])
+            lowering = lowering if node.args[1] in LOWERINGS else None
         if lowering is None:
             return self.fall_back(node, target, out)
         self.result.native[name] += 1
         result = lowering(self.builder, *args, **keywords)
         self.check(name, result, out)
+        bind_unbacked(node, result)
+        if isinstance(out, sympy.Expr):
+            result.binds.setdefault(out, result.name)
+            return out
         return result
 
     def output(self, node: fx.Node, _: Any) -> None:
@@ -208,8 +216,7 @@ class _Lowerer:
             constant=TorchCall(target),
             **keywords,
         )
-        for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
-            value.binds[symbol] = _path_source(value.name, path)
+        bind_unbacked(node, value)
         if isinstance(out, sympy.Symbol):
             value.binds.setdefault(out, value.name)
         if isinstance(out, tuple):
@@ -257,6 +264,16 @@ def _may_alias(target: Any) -> bool:
     """Whether a result of an op may share memory with an argument."""
     schema = getattr(target, "_schema", None)
     return schema is not None and any(result.alias_info is not None for result in schema.returns)
+
+
+def bind_unbacked(node: fx.Node, result: Any) -> None:
+    """Give the sizes that an op decides their value, read off its result."""
+    for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
+        value, steps = result, tuple(path)
+        if isinstance(value, tuple):
+            value, steps = value[steps[0].idx], steps[1:]
+        if isinstance(value, Value):
+            value.binds[symbol] = _path_source(value.name, steps)
 
 
 def _path_source(name: str, path: Sequence[Any]) -> str:

@@ -26,6 +26,7 @@ FAMILIES = frozenset(
     {
         "activation",
         "attention",
+        "checks",
         "convolution",
         "elementwise",
         "fft",

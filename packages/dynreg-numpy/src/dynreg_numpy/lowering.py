@@ -7,6 +7,7 @@ stands in the graph. It returns the value, or a tuple of values, that the op res
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from dynreg_numpy.ir import DType
 
-__all__ = ["LOWERINGS", "Builder", "lowers"]
+__all__ = ["LOWERINGS", "Builder", "kernels", "lowers"]
 
 Lowering: TypeAlias = "Callable[..., Any]"
 LoweringT = TypeVar("LoweringT", bound="Callable[..., Any]")
@@ -54,6 +55,38 @@ def lowers(*overloads: Any) -> Callable[[LoweringT], LoweringT]:
         return lowering
 
     return enter
+
+
+def kernels(rows: dict[Any, str | tuple[str, str]]) -> None:
+    """Enter overloads that one kernel of the runtime computes with the same arguments.
+
+    Args:
+        rows: Overload to kernel, as in ``{aten.mode.default: "sorting.mode"}``, which takes the
+            positional arguments of the overload; or to the kernel and the names of those
+            arguments of the schema that it takes, in its order, separated by spaces. A name in
+            parentheses is passed by keyword.
+    """
+    for overload, row in rows.items():
+        source, _, names = (row, "", "") if isinstance(row, str) else (row[0], "", row[1])
+        lowers(overload)(partial(_call_kernel, overload, source, tuple(names.split())))
+
+
+def _call_kernel(
+    overload: Any, source: str, names: tuple[str, ...], b: Builder, *args: Argument, **keywords: Any
+) -> Any:
+    schema = overload._schema.arguments
+    if not names:
+        named = {**dict.fromkeys(argument.name for argument in schema[: len(args)]), **keywords}
+        if len(named) > len(args):  # keyword-only arguments, in the order of the schema
+            given = dict(zip(named, args, strict=False)) | keywords
+            last = max(n for n, argument in enumerate(schema) if argument.name in given)
+            args = tuple(given.get(x.name, x.default_value) for x in schema[: last + 1])
+        return b.library(source, *args)
+    given = {argument.name: argument.default_value for argument in schema}
+    given |= dict(zip(given, args, strict=False)) | keywords
+    positional = [given[name] for name in names if not name.startswith("(")]
+    by_name = {name: given[name] for name in (n[1:-1] for n in names if n.startswith("("))}
+    return b.library(source, *positional, **by_name)
 
 
 class Builder:
@@ -121,6 +154,25 @@ class Builder:
         """Call a kernel that returns the op's several results as a tuple."""
         value = self.emit(Function(source, Kind.LIBRARY), *args, result=self.out, **keywords)
         return self.items(value)
+
+    def call_list(
+        self, source: str, *args: Argument, count: int, dtype: DType
+    ) -> Value:
+        """Call a kernel that returns a list of ``count`` vectors, to be passed on to another."""
+        kinds = (ArrayType((1,), dtype),) * count
+        return self.emit(Function(source, Kind.LIBRARY), *args, result=kinds)
+
+    def effect(self, source: str, *args: Argument) -> None:
+        """Call a kernel for what it does and not for a result: a check, for instance."""
+        self.emit(Function(source, Kind.LIBRARY, effect=True), *args, result=None)
+
+    def library(self, source: str, *args: Argument, **keywords: Argument) -> Any:
+        """Call a kernel that returns what the op does: one array, or several as a tuple."""
+        args = tuple(_plain(arg) for arg in args)
+        keywords = {key: _plain(arg) for key, arg in keywords.items()}
+        if isinstance(self.out, tuple):
+            return self.call_many(source, *args, **keywords)
+        return self.call(source, *args, **keywords)
 
     def items(self, value: Value) -> tuple[Any, ...]:
         """Take a value with several results apart."""
@@ -266,6 +318,11 @@ class Builder:
         if not isinstance(out, ArrayType):
             raise TypeError(f"{self.origin.op} has several results: give shape and dtype")
         return ArrayType(out.shape if shape is None else tuple(shape), dtype or out.dtype)
+
+
+def _plain(argument: Argument) -> Argument:
+    """Give kernels, which know no torch, NumPy's dtype for torch's."""
+    return numpy_dtype(argument) if isinstance(argument, torch.dtype) else argument
 
 
 BOOLEAN = {

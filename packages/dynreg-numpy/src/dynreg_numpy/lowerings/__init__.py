@@ -1,13 +1,21 @@
 """Lowerings by family. Importing this package fills ``dynreg_numpy.lowering.LOWERINGS``."""
 
 from dynreg_numpy.lowerings import (  # noqa: F401 - importing a family enters its lowerings
+    activation,
     convolution,
     creation,
+    fourier,
     indexing,
+    linalg,
+    loss,
     matrix,
     normalization,
     pointwise,
     pooling,
     reduction,
+    resampling,
+    sorting,
+    special,
+    symbolic,
     view,
 )

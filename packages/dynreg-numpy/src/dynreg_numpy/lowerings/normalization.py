@@ -47,3 +47,8 @@ def group_norm_backward(b: Builder, *args: Argument) -> tuple[Any, ...]:
 @lowers(aten._fused_rms_norm.default)
 def rms_norm(b: Builder, x: Value, *args: Argument) -> tuple[Any, ...]:
     return b.call_many("normalization.rms_norm", x, *args)
+
+
+@lowers(aten._fused_rms_norm_backward.default)
+def rms_norm_backward(b: Builder, *args: Argument) -> tuple[Any, ...]:
+    return b.call_many("normalization.rms_norm_backward", *args)

@@ -6,12 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from dynreg_numpy.lowering import Builder, lowers
+from dynreg_numpy.lowering import Builder, kernels, lowers
 
 if TYPE_CHECKING:
     from dynreg_numpy.ir import Argument, Value
 
 aten = torch.ops.aten
+
+kernels(
+    {
+        aten.fractional_max_pool2d.default: "pooling.fractional_max_pool",
+        aten.fractional_max_pool3d.default: "pooling.fractional_max_pool",
+        aten.max_unpool2d.default: "pooling.max_unpool",
+        aten.max_unpool3d.default: ("pooling.max_unpool", "self indices output_size"),
+    }
+)
+
+
+@lowers(aten.fractional_max_pool2d_backward.default)
+def fractional_max_pool2d_backward(b: Builder, grad: Value, x: Value, *args: Argument) -> Value:
+    return b.call("pooling.fractional_max_pool_backward", grad, x, args[-1], 2)
+
+
+@lowers(aten.fractional_max_pool3d_backward.default)
+def fractional_max_pool3d_backward(b: Builder, grad: Value, x: Value, *args: Argument) -> Value:
+    return b.call("pooling.fractional_max_pool_backward", grad, x, args[-1], 3)
 
 
 @lowers(aten.max_pool2d_with_indices.default, aten.max_pool3d_with_indices.default)

@@ -165,13 +165,3 @@ def _scan(b: Builder, source: str, x: Value, dim: int) -> Argument:
     if x.ndim == 0:
         return wide
     return b.cast(b.call(source, wide, dim, dtype=wide.dtype), b.out.dtype)
-
-
-@lowers(aten._softmax.default)
-def softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Value:
-    return b.call("activation.softmax", x, dim, half_to_float)
-
-
-@lowers(aten._log_softmax.default)
-def log_softmax(b: Builder, x: Value, dim: int, half_to_float: bool) -> Value:
-    return b.call("activation.log_softmax", x, dim, half_to_float)

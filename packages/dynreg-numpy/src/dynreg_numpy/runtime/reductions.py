@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dynreg_numpy.runtime._arrays import compute_dtype
+
 if TYPE_CHECKING:
-    from dynreg_numpy.runtime._arrays import Array
+    from dynreg_numpy.runtime._arrays import Array, DType
 
 __all__ = [
     "argmax",
@@ -16,6 +18,7 @@ __all__ = [
     "max_dim",
     "min_dim",
     "var",
+    "vector_norm",
 ]
 
 
@@ -64,3 +67,37 @@ def _item_and_index(function: Any, x: Any, axis: int, keepdims: bool) -> tuple[A
     where = np.asarray(function(x, axis=axis, keepdims=True), np.int64)
     items = np.take_along_axis(x, where, axis)
     return (items, where) if keepdims else (items.squeeze(axis), where.squeeze(axis))
+
+
+def vector_norm(
+    x: Array, order: float, axis: tuple[int, ...], keepdims: bool, dtype: DType
+) -> Array:
+    """Norm of vectors, as ``aten.linalg_vector_norm`` does.
+
+    Args:
+        x: floating or complex, any shape.
+        order: p of the p-norm; 0 counts what is not zero, ±inf takes the largest or smallest.
+        axis: dimensions to reduce.
+        keepdims: whether they stay, of size one.
+        dtype: dtype of the result, which is real.
+
+    Returns:
+        The norms.
+    """
+    if not x.ndim:
+        axis = ()
+    wide = compute_dtype(dtype)
+    sizes = np.abs(x if x.dtype.kind == "c" else x.astype(wide, copy=False)).astype(wide, copy=False)
+    norm: Any
+    if order == 0:
+        norm = np.count_nonzero(sizes, axis=axis, keepdims=keepdims)
+    elif math.isinf(order):
+        extreme = np.maximum if order > 0 else np.minimum
+        norm = extreme.reduce(sizes, axis=axis, keepdims=keepdims, initial=0 if order > 0 else None)
+    elif order == 1:
+        norm = np.add.reduce(sizes, axis=axis, keepdims=keepdims)
+    elif order == 2:  # noqa: PLR2004 - the Euclidean norm
+        norm = np.sqrt(np.add.reduce(np.square(sizes), axis=axis, keepdims=keepdims))
+    else:
+        norm = np.add.reduce(sizes**order, axis=axis, keepdims=keepdims) ** (1 / order)
+    return np.asarray(norm).astype(dtype)

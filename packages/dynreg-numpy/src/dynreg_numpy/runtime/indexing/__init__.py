@@ -24,7 +24,13 @@ from dynreg_numpy.runtime.indexing._put import (
     nonzero_static,
     put,
 )
-from dynreg_numpy.runtime.indexing._rows import index_add, index_copy, index_fill, index_reduce
+from dynreg_numpy.runtime.indexing._rows import (
+    index_add,
+    index_copy,
+    index_fill,
+    index_reduce,
+    repeat_interleave,
+)
 from dynreg_numpy.runtime.indexing._scatter import scatter, scatter_add, scatter_reduce
 from dynreg_numpy.runtime.indexing._search import bucketize, searchsorted
 from dynreg_numpy.runtime.indexing._segment import segment_reduce, segment_reduce_backward
@@ -62,6 +68,7 @@ __all__ = [
     "nonzero",
     "nonzero_static",
     "put",
+    "repeat_interleave",
     "scatter",
     "scatter_add",
     "scatter_reduce",

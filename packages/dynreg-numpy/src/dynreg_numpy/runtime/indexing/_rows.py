@@ -134,3 +134,17 @@ def _on_rows(
         source = source.reshape(-1)
     write(rows, entries, source)
     return narrow(result, x.dtype)
+
+
+def repeat_interleave(repeats: Array) -> Array:
+    """Return each index as often as ``repeats`` (n,) says, as ``aten.repeat_interleave.Tensor``.
+
+    Returns:
+        (sum of repeats,) of the dtype of ``repeats``.
+
+    Raises:
+        RuntimeError: A number is negative.
+    """
+    if repeats.size and int(repeats.min()) < 0:
+        raise RuntimeError("repeats can not be negative")
+    return np.repeat(np.arange(repeats.size, dtype=repeats.dtype), repeats)

@@ -1,0 +1,303 @@
+"""One entry, run in eager mode and compiled. Runs in a worker."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from dynreg_numpy.counters import get_op_counts, reset_op_counts
+from dynreg_numpy.coverage._results import Entry, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["check", "list_entries"]
+
+#: From best to worst: an entry is as good as its worst sample.
+_RANK = ("no samples", "not captured", "native", "fallback", "undetermined", "mismatch", "error")
+
+#: Ops whose values are whatever the memory held.
+UNDETERMINED = frozenset(
+    {
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+    }
+)
+
+
+def list_entries(
+    modes: tuple[str, ...], dtypes: tuple[str, ...], names: tuple[str, ...] = ()
+) -> list[Entry]:
+    """Return the entries of torch's databases.
+
+    Args:
+        modes: Keys of :data:`~dynreg_numpy.coverage.MODES`.
+        dtypes: Names of dtypes; empty for all that an entry supports on a CPU.
+        names: Names of entries; empty for all.
+    """
+    entries = []
+    for mode in modes:
+        for name, info in sorted(_database(mode).items()):
+            if names and name not in names and name.partition(".")[0] not in names:
+                continue
+            supported = _supported(info, mode)
+            entries += [
+                Entry(name, dtype, mode)
+                for dtype in sorted(str(d).removeprefix("torch.") for d in supported)
+                if not dtypes or dtype in dtypes
+            ]
+    return entries
+
+
+def _database(mode: str) -> dict[str, Any]:
+    if mode in {"train", "eval"}:
+        from torch.testing._internal.common_modules import module_db
+
+        return {module.name.removeprefix("nn."): module for module in module_db}
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in op_db}
+
+
+def _supported(info: Any, mode: str) -> Any:
+    if mode in {"train", "eval"}:
+        return info.dtypes if hasattr(info, "dtypes") else {torch.float32, torch.float64}
+    if mode == "gradient":
+        return info.supported_backward_dtypes("cpu") if info.supports_autograd else ()
+    return info.supported_dtypes("cpu")
+
+
+# --- running ---------------------------------------------------------------------------------------
+
+
+class Case:
+    """A function of tensors, made anew for each run so that runs do not see one another's writes.
+
+    Attributes:
+        make: Returns the function and its arguments; equal at each call.
+    """
+
+    def __init__(self, make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]) -> None:
+        self.make = make
+
+
+def check(entry: Entry, samples: int) -> Result:
+    """Run the first samples of an entry.
+
+    Args:
+        entry: What to run.
+        samples: How many of the samples of torch's database.
+    """
+    if entry.name in UNDETERMINED:
+        return Result(entry, "undetermined")
+    worst, compared, fallback, detail = "no samples", 0, set(), ""
+    runner = _run_gradient if entry.mode in {"gradient", "train", "eval"} else _run_forward
+    cases = _module_cases(entry) if entry.mode in {"train", "eval"} else _op_cases(entry)
+    for case in itertools.islice(cases, samples):
+        outcome, ops, text = _compare(case, runner, dynamic=entry.mode == "dynamic")
+        compared += outcome not in {"no samples", "not captured"}
+        fallback |= ops
+        if _RANK.index(outcome) > _RANK.index(worst):
+            worst, detail = outcome, text
+    return Result(entry, worst, compared, tuple(sorted(fallback)), detail)
+
+
+def _op_cases(entry: Entry) -> Iterator[Case]:
+    info = _database(entry.mode)[entry.name]
+    dtype = getattr(torch, entry.dtype)
+    _seed()
+    samples = info.sample_inputs("cpu", dtype, requires_grad=entry.mode == "gradient")
+    for sample in samples:
+
+        def run(x: Any, args: Any, _op: Any = info.op, _kwargs: Any = sample.kwargs) -> Any:
+            return _op(x, *args, **_kwargs)
+
+        arguments = (sample.input, sample.args)
+
+        def make(run: Any = run, arguments: Any = arguments) -> Any:
+            return run, _copied(arguments)
+
+        if entry.mode == "gradient":
+            process = sample.output_process_fn_grad
+
+            def differentiable(x: Any, args: Any, _run: Any = run, _process: Any = process) -> Any:
+                return _process(_run(x, args))
+
+            yield Case(partial(make, differentiable, arguments))
+        else:
+            yield Case(make)
+
+
+def _module_cases(entry: Entry) -> Iterator[Case]:
+    info = _database(entry.mode)[entry.name]
+    dtype, training = getattr(torch, entry.dtype), entry.mode == "train"
+    _seed()
+    for sample in info.module_inputs_func(
+        info, device="cpu", dtype=dtype, requires_grad=True, training=training
+    ):
+        if sample.forward_input is None:
+            continue
+
+        def make(sample: Any = sample) -> Any:
+            _seed()
+            built = sample.constructor_input
+            module = info.module_cls(*built.args, **{"dtype": dtype, **built.kwargs})
+            module.train(training)
+            forward = sample.forward_input
+            args, kwargs = _copied((forward.args, forward.kwargs))
+
+            def run(args: Any, kwargs: Any) -> Any:
+                return module(*args, **kwargs)
+
+            run.module = module  # type: ignore[attr-defined]
+            return run, (args, kwargs)
+
+        yield Case(make)
+
+
+def _seed() -> None:
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002 - torch's databases draw from the global generators
+    random.seed(0)
+
+
+def _copied(arguments: Any) -> Any:
+    """Copy the tensors of an argument tree, in their strides, as leaves of autograd."""
+
+    def copy(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor) or leaf.layout is not torch.strided:
+            return leaf
+        with torch.no_grad():
+            fresh = torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype)
+            if any(step == 0 and n > 1 for n, step in zip(leaf.shape, leaf.stride(), strict=True)):
+                fresh = leaf.clone()
+            else:
+                fresh.copy_(leaf)
+            for bit, conjugate in ((leaf.is_conj(), torch.conj), (leaf.is_neg(), torch._neg_view)):
+                fresh = conjugate(conjugate(fresh).clone()) if bit else fresh
+        return fresh.requires_grad_(leaf.requires_grad)
+
+    return pytree.tree_map(copy, arguments)
+
+
+def _run_forward(case: Case, compiled: Callable[[Any], Any]) -> Any:
+    run, arguments = case.make()
+    _seed()
+    with torch.no_grad():
+        return compiled(run)(*arguments), arguments
+
+
+def _run_gradient(case: Case, compiled: Callable[[Any], Any]) -> Any:
+    run, arguments = case.make()
+    _seed()
+    output = compiled(run)(*arguments)
+    results = [x for x in pytree.tree_leaves(output) if isinstance(x, torch.Tensor)]
+    differentiable = [x for x in results if x.requires_grad]
+    module = getattr(run, "module", None)
+    leaves = [x for x in pytree.tree_leaves(arguments) if isinstance(x, torch.Tensor)]
+    leaves += list(module.parameters()) if module is not None else []
+    leaves = [x for x in leaves if x.requires_grad and x.is_leaf]
+    gradients: Any = ()
+    if differentiable and leaves:
+        generator = torch.Generator().manual_seed(1)
+        directions = [
+            torch.rand(x.shape, dtype=x.dtype, generator=generator) if x.is_floating_point()
+            or x.is_complex() else torch.ones_like(x)
+            for x in differentiable
+        ]
+        gradients = torch.autograd.grad(differentiable, leaves, directions, allow_unused=True)
+    buffers = [x.detach() for x in module.buffers()] if module is not None else []
+    detached = pytree.tree_map(
+        lambda x: x.detach() if isinstance(x, torch.Tensor) else x, (output, buffers)
+    )
+    return detached, gradients
+
+
+def _compare(
+    case: Case, runner: Callable[..., Any], *, dynamic: bool
+) -> tuple[str, set[str], str]:
+    """Return outcome, ops on fallback, and a text."""
+    torch._dynamo.reset()
+    try:
+        expected = runner(case, lambda run: run)
+    except Exception:  # noqa: BLE001 - a sample that eager refuses has no right answer
+        return "no samples", set(), ""
+    reset_op_counts()
+
+    def compiled(run: Any, backend: str = "numpy") -> Any:
+        return torch.compile(run, backend=backend, fullgraph=True, dynamic=dynamic or None)
+
+    try:
+        actual = runner(case, compiled)
+    except Exception as error:  # noqa: BLE001 - whatever was raised is the finding
+        if not _captured(case, runner, compiled):
+            return "not captured", set(), ""
+        return "error", set(), _short(error)
+    finally:
+        fallback = set(get_op_counts().fallback)
+    problem = _difference(actual, expected)
+    if problem:
+        if not _deterministic(case, runner, expected):
+            return "undetermined", fallback, ""
+        return "mismatch", fallback, problem
+    return ("fallback" if fallback else "native"), fallback, ""
+
+
+def _captured(case: Case, runner: Callable[..., Any], compiled: Any) -> bool:
+    torch._dynamo.reset()
+    try:
+        runner(case, partial(compiled, backend="aot_eager_decomp_partition"))
+    except Exception:  # noqa: BLE001 - torch captures it or it does not
+        return False
+    return True
+
+
+def _deterministic(case: Case, runner: Callable[..., Any], expected: Any) -> bool:
+    """Whether eager mode gives the same once more."""
+    return not _difference(runner(case, lambda run: run), expected)
+
+
+def _short(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    notes = getattr(error, "__notes__", [])
+    return "\n".join([f"{type(error).__name__}: {lines[0] if lines else ''}", *lines[1:4], *notes])[
+        :1000
+    ]
+
+
+def _difference(actual: Any, expected: Any) -> str:
+    """Return what differs, or an empty string."""
+    got, spec = pytree.tree_flatten(actual)
+    want, promised = pytree.tree_flatten(expected)
+    if spec != promised:
+        return f"structure {spec} for {promised}"[:500]
+    for number, (one, other) in enumerate(zip(got, want, strict=True)):
+        try:
+            torch.testing.assert_close(one, other, equal_nan=True)
+        except AssertionError as error:
+            return f"result {number}: {error}"[:500]
+        except (TypeError, ValueError):
+            if type(one) is not type(other):
+                return f"result {number}: {type(one)} for {type(other)}"
+        if isinstance(one, torch.Tensor) and one.layout is torch.strided:
+            have, strides = _strides(one), _strides(other)
+            if have != strides:
+                return f"result {number}: strides {have} for {strides}"
+    return ""
+
+
+def _strides(x: torch.Tensor) -> list[int]:
+    """Strides of the dimensions where they matter."""
+    if x.numel() == 0:
+        return []
+    return [step for size, step in zip(x.shape, x.stride(), strict=True) if size > 1]
