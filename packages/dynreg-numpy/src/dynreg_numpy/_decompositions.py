@@ -122,6 +122,29 @@ def _transformer_encoder_layer(
     return norm_2(x + feed(x))
 
 
+@_decomposes(aten._trilinear.default)
+def _trilinear(
+    first: Tensor,
+    second: Tensor,
+    third: Tensor,
+    expand_first: list[int],
+    expand_second: list[int],
+    expand_third: list[int],
+    summed: list[int],
+    unroll_dim: int = 1,
+) -> Tensor:
+    """Sum of products of three tensors, each first given the dimensions that it lacks."""
+    del unroll_dim
+    for dim in expand_first:
+        first = first.unsqueeze(dim)
+    for dim in expand_second:
+        second = second.unsqueeze(dim)
+    for dim in expand_third:
+        third = third.unsqueeze(dim)
+    product = first * second * third
+    return product.sum(summed) if summed else product
+
+
 @functools.cache
 def decompositions() -> dict[Any, Any]:
     """Return the table for AOTAutograd: all that torch can take apart, less what is lowered.

@@ -22,7 +22,17 @@ from dynreg_numpy._errors import LoweringError, MissingLoweringError
 from dynreg_numpy._fallback import TorchCall
 from dynreg_numpy.codegen import RESERVED
 from dynreg_numpy.interop import to_array
-from dynreg_numpy.ir import Argument, ArrayType, Function, Kind, Origin, Program, Size, Value
+from dynreg_numpy.ir import (
+    Argument,
+    ArrayType,
+    Function,
+    Kind,
+    Origin,
+    Program,
+    Size,
+    Value,
+    operands,
+)
 from dynreg_numpy.lowering import LOWERINGS, Builder
 
 if TYPE_CHECKING:
@@ -113,9 +123,11 @@ class _Lowerer:
         return attribute
 
     def call_function(self, node: fx.Node, out: Any) -> Argument:
-        args = self.arguments(node.args)
-        keywords = {key: self.arguments(arg) for key, arg in node.kwargs.items()}
         target: Any = node.target
+        args = self.arguments(node.args)
+        if target in BY_STRIDES:
+            args = (self.laid_out(node.args[0]), *args[1:])
+        keywords = {key: self.arguments(arg) for key, arg in node.kwargs.items()}
         self.storages[node] = self.storage(node)
         if target is getitem:
             return args[0][args[1]]
@@ -260,6 +272,14 @@ SIZE_OPS = {
 """Ops whose result is the expression that torch's fake tensors have for it."""
 
 
+BY_STRIDES = {
+    torch.ops.aten.as_strided.default,
+    torch.ops.aten.as_strided_copy.default,
+    torch.ops.aten.as_strided_scatter.default,
+}
+"""Ops that address memory, and so need their first argument in the strides that torch has it in."""
+
+
 def _may_alias(target: Any) -> bool:
     """Whether a result of an op may share memory with an argument."""
     schema = getattr(target, "_schema", None)
@@ -267,13 +287,29 @@ def _may_alias(target: Any) -> bool:
 
 
 def bind_unbacked(node: fx.Node, result: Any) -> None:
-    """Give the sizes that an op decides their value, read off its result."""
+    """Give the sizes and places that an op decides their value, read off its result."""
+    promised = node.meta.get("val")
+    if isinstance(promised, torch.Tensor) and isinstance(result, Value):
+        offset = symbolic(promised.storage_offset())
+        # Torch's name of an offset may be another than that which it binds.
+        if isinstance(offset, sympy.Symbol) and result.function.kind is Kind.VIEW:
+            result.binds[offset] = _offset_source(result)
     for symbol, path in (node.meta.get("unbacked_bindings") or {}).items():
         value, steps = result, tuple(path)
         if isinstance(value, tuple):
             value, steps = value[steps[0].idx], steps[1:]
-        if isinstance(value, Value):
+        if not isinstance(value, Value):
+            continue
+        if steps and getattr(steps[0], "name", "") == "storage_offset":
+            value.binds[symbol] = _offset_source(value)
+        else:
             value.binds[symbol] = _path_source(value.name, steps)
+
+
+def _offset_source(view: Value) -> str:
+    """Write where a view begins, counted from the beginning of what it is a view of."""
+    base = next(operands(view.args))
+    return f"layout.offset_in({view.name}, {base.name})"
 
 
 def _path_source(name: str, path: Sequence[Any]) -> str:

@@ -37,6 +37,7 @@ FAMILIES = frozenset(
         "matrix",
         "normalization",
         "pooling",
+        "random",
         "reductions",
         "resampling",
         "sorting",
@@ -82,6 +83,13 @@ class SizePrinter(PythonPrinter):
 
     def _helper_sqrt(self, expr: sympy.Expr) -> str:
         return f"math.sqrt({self._print(expr)})"
+
+    def _print_Piecewise(self, expr: sympy.Expr) -> str:  # noqa: N802 - as above
+        *cases, (last, _) = expr.args
+        chosen = self._print(last)
+        for value, condition in reversed(cases):
+            chosen = f"({self._print(value)} if {self._print(condition)} else {chosen})"
+        return str(chosen)
 
 
 _print_size = SizePrinter().doprint
@@ -155,6 +163,8 @@ class _Writer:
     def bind(self, symbol: sympy.Symbol, source: str) -> None:
         if symbol not in self.bound:
             self.bound.add(symbol)
+            if source.startswith("layout."):
+                self.modules.add("layout")
             if str(symbol) != source:
                 self.body.append((f"{symbol} = {source}", None))
 

@@ -155,9 +155,7 @@ class Builder:
         value = self.emit(Function(source, Kind.LIBRARY), *args, result=self.out, **keywords)
         return self.items(value)
 
-    def call_list(
-        self, source: str, *args: Argument, count: int, dtype: DType
-    ) -> Value:
+    def call_list(self, source: str, *args: Argument, count: int, dtype: DType) -> Value:
         """Call a kernel that returns a list of ``count`` vectors, to be passed on to another."""
         kinds = (ArrayType((1,), dtype),) * count
         return self.emit(Function(source, Kind.LIBRARY), *args, result=kinds)

@@ -22,6 +22,11 @@ __all__ = ["check", "list_entries"]
 #: From best to worst: an entry is as good as its worst sample.
 _RANK = ("no samples", "not captured", "native", "fallback", "undetermined", "mismatch", "error")
 
+#: What is unique of results that are not: eigenvectors are only up to a factor.
+INVARIANT: dict[str, Callable[[Any], Any]] = {
+    "linalg.eig": lambda out: (out[0], out[1] * out[0][..., None, :] @ torch.linalg.inv(out[1]))
+}
+
 #: Ops whose values are whatever the memory held.
 UNDETERMINED = frozenset(
     {
@@ -85,10 +90,16 @@ class Case:
 
     Attributes:
         make: Returns the function and its arguments; equal at each call.
+        invariant: What to compare of the result.
     """
 
-    def __init__(self, make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]) -> None:
+    def __init__(
+        self,
+        make: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]],
+        invariant: Callable[[Any], Any] | None = None,
+    ) -> None:
         self.make = make
+        self.invariant = invariant or (lambda result: result)
 
 
 def check(entry: Entry, samples: int) -> Result:
@@ -122,6 +133,7 @@ def _op_cases(entry: Entry) -> Iterator[Case]:
         def run(x: Any, args: Any, _op: Any = info.op, _kwargs: Any = sample.kwargs) -> Any:
             return _op(x, *args, **_kwargs)
 
+        invariant = INVARIANT.get(entry.name) if entry.mode != "gradient" else None
         arguments = (sample.input, sample.args)
 
         def make(run: Any = run, arguments: Any = arguments) -> Any:
@@ -135,7 +147,7 @@ def _op_cases(entry: Entry) -> Iterator[Case]:
 
             yield Case(partial(make, differentiable, arguments))
         else:
-            yield Case(make)
+            yield Case(make, invariant)
 
 
 def _module_cases(entry: Entry) -> Iterator[Case]:
@@ -194,7 +206,7 @@ def _run_forward(case: Case, compiled: Callable[[Any], Any]) -> Any:
     run, arguments = case.make()
     _seed()
     with torch.no_grad():
-        return compiled(run)(*arguments), arguments
+        return case.invariant(compiled(run)(*arguments)), arguments
 
 
 def _run_gradient(case: Case, compiled: Callable[[Any], Any]) -> Any:
@@ -211,8 +223,9 @@ def _run_gradient(case: Case, compiled: Callable[[Any], Any]) -> Any:
     if differentiable and leaves:
         generator = torch.Generator().manual_seed(1)
         directions = [
-            torch.rand(x.shape, dtype=x.dtype, generator=generator) if x.is_floating_point()
-            or x.is_complex() else torch.ones_like(x)
+            torch.rand(x.shape, dtype=x.dtype, generator=generator)
+            if x.is_floating_point() or x.is_complex()
+            else torch.ones_like(x)
             for x in differentiable
         ]
         gradients = torch.autograd.grad(differentiable, leaves, directions, allow_unused=True)
@@ -223,9 +236,7 @@ def _run_gradient(case: Case, compiled: Callable[[Any], Any]) -> Any:
     return detached, gradients
 
 
-def _compare(
-    case: Case, runner: Callable[..., Any], *, dynamic: bool
-) -> tuple[str, set[str], str]:
+def _compare(case: Case, runner: Callable[..., Any], *, dynamic: bool) -> tuple[str, set[str], str]:
     """Return outcome, ops on fallback, and a text."""
     torch._dynamo.reset()
     try:

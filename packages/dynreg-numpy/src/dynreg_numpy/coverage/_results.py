@@ -81,9 +81,7 @@ class Result:
     def from_json(cls, flat: JSON) -> Result:
         """Read what :meth:`to_json` wrote."""
         entry = Entry(*(flat[key] for key in ("name", "dtype", "mode")))
-        return cls(
-            entry, flat["outcome"], flat["samples"], tuple(flat["fallback"]), flat["detail"]
-        )
+        return cls(entry, flat["outcome"], flat["samples"], tuple(flat["fallback"]), flat["detail"])
 
 
 def summarize(results: Iterable[Result]) -> dict[str, dict[str, int]]:

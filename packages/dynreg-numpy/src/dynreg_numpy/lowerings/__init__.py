@@ -12,6 +12,7 @@ from dynreg_numpy.lowerings import (  # noqa: F401 - importing a family enters i
     normalization,
     pointwise,
     pooling,
+    random,
     reduction,
     resampling,
     sorting,

@@ -73,7 +73,9 @@ def vector_norm(
     keepdim: bool = False,
     **_: Any,
 ) -> Value:
-    axes = tuple(range(x.ndim)) if dim is None or dim in ((), []) else tuple(
-        dim if isinstance(dim, (tuple, list)) else (dim,)
+    axes = (
+        tuple(range(x.ndim))
+        if dim is None or dim in ((), [])
+        else tuple(dim if isinstance(dim, (tuple, list)) else (dim,))
     )
     return b.call("reductions.vector_norm", x, order, axes, keepdim, b.out.dtype)

@@ -316,3 +316,32 @@ def sinc(b: Builder, x: Value) -> Argument:
     quotient = b.pointwise("true_divide", b.pointwise("sin", angle), angle)
     zero = b.pointwise("eq", x, 0, dtype=np.dtype(np.bool_))
     return b.cast(b.pointwise("where", zero, 1.0, quotient, dtype=x.dtype), result)
+
+
+@lowers(aten.angle.default)
+def angle(b: Builder, x: Value) -> Argument:
+    if x.dtype.kind == "c":
+        return b.call("np.angle", x)
+    (x,), result = b.promote(x, kind=Promotion.INT_TO_FLOAT)
+    zero_or_nan = b.pointwise("mul", x, 0.0)
+    return b.cast(
+        b.pointwise(
+            "where",
+            b.pointwise("lt", x, 0, dtype=np.dtype(np.bool_)),
+            math.pi,
+            b.pointwise(
+                "where",
+                b.pointwise("isnan", x, dtype=np.dtype(np.bool_)),
+                zero_or_nan,
+                0.0,
+                dtype=x.dtype,
+            ),
+            dtype=x.dtype,
+        ),
+        result,
+    )
+
+
+@lowers(aten.frexp.Tensor, prims.frexp.default)
+def frexp(b: Builder, x: Value) -> tuple[Any, ...]:
+    return b.call_many("elementwise.frexp", x)

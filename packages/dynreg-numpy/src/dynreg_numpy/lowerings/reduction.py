@@ -165,3 +165,11 @@ def _scan(b: Builder, source: str, x: Value, dim: int) -> Argument:
     if x.ndim == 0:
         return wide
     return b.cast(b.call(source, wide, dim, dtype=wide.dtype), b.out.dtype)
+
+
+@lowers(aten.hash_tensor.default)
+def hash_tensor(
+    b: Builder, x: Value, dim: Any = (), *, keepdim: bool = False, mode: int = 0
+) -> Value:
+    del mode  # torch has this one
+    return b.call("reductions.xor_of_bits", x, _axes(x, dim), keepdim)

@@ -65,9 +65,7 @@ def _unary(b: Builder, x: Value, *, source: str) -> Argument:
 
 def _binary(b: Builder, x: Argument, y: Argument, *, source: str) -> Argument:
     (x, y), result = b.promote(x, y, kind=Promotion.INT_TO_FLOAT)
-    arrays = [
-        arg if isinstance(arg, Value) else b.full((), arg, result) for arg in (x, y)
-    ]
+    arrays = [arg if isinstance(arg, Value) else b.full((), arg, result) for arg in (x, y)]
     shape = broadcast(*(array.shape for array in arrays))
     return b.cast(b.call(f"special.{source}", *arrays, shape=shape, dtype=arrays[0].dtype), result)
 
@@ -76,9 +74,9 @@ for _overload, _name in UNARY.items():
     lowers(_overload)(partial(_unary, source=_name))
 for _op, _name in BINARY.items():
     _packet: Any = getattr(aten, _op)
-    lowers(*(getattr(_packet, o) for o in _packet.overloads() if "out" not in o.lower().split("_")))(
-        partial(_binary, source=_name)
-    )
+    lowers(
+        *(getattr(_packet, o) for o in _packet.overloads() if "out" not in o.lower().split("_"))
+    )(partial(_binary, source=_name))
 
 
 @lowers(aten.polygamma.default)

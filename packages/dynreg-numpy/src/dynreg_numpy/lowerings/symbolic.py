@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 aten = torch.ops.aten
 
-_ITEM = Function("np.ndarray.item", Kind.LIBRARY)
+_ITEM = Function("{0}.item()", Kind.LIBRARY)
 
 
 @lowers(aten._local_scalar_dense.default)
@@ -41,7 +41,11 @@ def assert_async_without_message(b: Builder, condition: Value) -> None:
 
 @lowers(aten.sym_constrain_range_for_size.default, aten.sym_constrain_range.default)
 def constrain_range(
-    b: Builder, size: Argument, *, min: Argument = None, max: Argument = None  # noqa: A002 - the schema's
+    b: Builder,
+    size: Argument,
+    *,
+    min: Argument = None,
+    max: Argument = None,  # noqa: A002 - the schema's
 ) -> None:
     b.effect("checks.bounds", size, min, max)
 

@@ -197,7 +197,7 @@ def _put(b: Builder, x: Value, dim: int, index: Argument, source: Value) -> Valu
     return b.call("layout.put", x, where, source)
 
 
-@lowers(aten.as_strided.default)
+@lowers(aten.as_strided.default, aten.as_strided_copy.default)
 def as_strided(
     b: Builder,
     x: Value,
@@ -207,7 +207,39 @@ def as_strided(
 ) -> Value:
     # The strides count from the start of the memory as torch lays it out, which is that of the
     # type; layouts inside a program are free.
+    return b.call(
+        "layout.as_strided_copy", x, x.array.strides, tuple(shape), tuple(strides), offset or 0
+    )
+
+
+@lowers(aten.as_strided_scatter.default)
+def as_strided_scatter(
+    b: Builder,
+    x: Value,
+    source: Value,
+    shape: Sequence[Size],
+    strides: Sequence[Size],
+    offset: Size | None = None,
+) -> Value:
     base = x.array.strides
-    if base is None:
-        return b.call("layout.as_strided_copy", x, (), tuple(shape), tuple(strides), offset or 0)
-    return b.call("layout.as_strided_copy", x, base, tuple(shape), tuple(strides), offset or 0)
+    return b.call(
+        "layout.as_strided_put", x, base, source, tuple(shape), tuple(strides), offset or 0
+    )
+
+
+@lowers(aten.diagonal_scatter.default)
+def diagonal_scatter(
+    b: Builder, x: Value, source: Value, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Value:
+    return b.call("layout.put_diagonal", x, source, offset, dim1, dim2)
+
+
+@lowers(aten.complex.default)
+def complex_(b: Builder, real: Value, imaginary: Value) -> Value:
+    return b.call("layout.complex_of", real, imaginary, b.out.dtype)
+
+
+@lowers(aten.polar.default)
+def polar(b: Builder, radius: Value, angle: Value) -> Value:
+    parts = (b.pointwise("mul", radius, b.pointwise(part, angle)) for part in ("cos", "sin"))
+    return b.call("layout.complex_of", *parts, b.out.dtype)

@@ -23,7 +23,12 @@ def eliminate_common_subexpressions(program: Program) -> Program:
         value.args = substitute(value.args, stands_for)
         value.keywords = {k: substitute(v, stands_for) for k, v in value.keywords.items()}
         function = value.function
-        if function.kind not in _KEPT and not function.effect and not function.unique and not value.binds:
+        if (
+            function.kind not in _KEPT
+            and not function.effect
+            and not function.unique
+            and not value.binds
+        ):
             key = (function, _key(value.args), _key(tuple(value.keywords.items())))
             earlier = first.setdefault(key, value)
             if earlier is not value:

@@ -19,6 +19,7 @@ __all__ = [
     "cast",
     "erf",
     "erfc",
+    "frexp",
     "gelu",
     "gelu_tanh",
     "integer_floor_divide",
@@ -158,3 +159,9 @@ def _in_range(shifted: Array, otherwise: Any, y: Any, out: Array | None) -> Arra
         return result.astype(shifted.dtype, copy=False)
     np.copyto(out, result, casting="unsafe")
     return out
+
+
+def frexp(x: Array) -> tuple[Array, Array]:
+    """Return mantissa, in [0.5, 1), and exponent, int32, as ``aten.frexp`` does."""
+    mantissa, exponent = np.frexp(widen(np.asarray(x)))
+    return np.asarray(mantissa).astype(x.dtype), np.asarray(exponent, np.int32)

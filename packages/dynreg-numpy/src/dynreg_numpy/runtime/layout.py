@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 __all__ = [
     "arange",
     "as_strided_copy",
+    "as_strided_put",
+    "complex_of",
     "constant_pad",
+    "offset_in",
     "own",
     "put",
+    "put_diagonal",
     "strided",
     "view_as_complex",
     "view_as_real",
@@ -62,6 +66,12 @@ def _empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: DType) -
     return as_strided(memory, shape, strides)
 
 
+def offset_in(view: Array, base: Array) -> int:
+    """Where a view begins in an array, in items."""
+    begins: int = view.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    return begins // base.itemsize
+
+
 def own(x: Any) -> Array:
     """Copy, into the same strides."""
     x = np.asarray(x)
@@ -101,6 +111,43 @@ def put(x: Any, index: Any, source: Any) -> Array:
     """Copy ``x`` with ``source`` written at ``index``."""
     result = np.array(x)
     result[index] = source
+    return result
+
+
+def as_strided_put(
+    x: Any,
+    base: Sequence[int],
+    source: Any,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+) -> Array:
+    """Copy ``x`` with ``source`` written where :func:`as_strided_copy` reads."""
+    x = np.asarray(x)
+    item = x.itemsize
+    result = own(strided(x, tuple(step * item for step in base)))
+    if not result.size:
+        return result
+    extent = sum((size - 1) * step for size, step in zip(result.shape, base, strict=True))
+    flat = as_strided(result, (extent + 1,), (item,))
+    as_strided(flat[offset:], shape, tuple(step * item for step in strides))[...] = source
+    return result
+
+
+def put_diagonal(x: Any, source: Any, offset: int, first: int, second: int) -> Array:
+    """Copy ``x`` with ``source`` written on a diagonal, as ``aten.diagonal_scatter`` does."""
+    result = np.array(x)
+    diagonal = np.diagonal(result, offset, first, second)
+    diagonal.flags.writeable = True
+    diagonal[...] = source
+    return result
+
+
+def complex_of(real: Any, imaginary: Any, dtype: DType) -> Array:
+    """Make complex numbers of their two parts, which broadcast."""
+    result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imaginary)), dtype)
+    result.real = real
+    result.imag = imaginary
     return result
 
 

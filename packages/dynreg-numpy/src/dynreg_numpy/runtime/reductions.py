@@ -19,6 +19,7 @@ __all__ = [
     "min_dim",
     "var",
     "vector_norm",
+    "xor_of_bits",
 ]
 
 
@@ -87,7 +88,9 @@ def vector_norm(
     if not x.ndim:
         axis = ()
     wide = compute_dtype(dtype)
-    sizes = np.abs(x if x.dtype.kind == "c" else x.astype(wide, copy=False)).astype(wide, copy=False)
+    sizes = np.abs(x if x.dtype.kind == "c" else x.astype(wide, copy=False)).astype(
+        wide, copy=False
+    )
     norm: Any
     if order == 0:
         norm = np.count_nonzero(sizes, axis=axis, keepdims=keepdims)
@@ -101,3 +104,13 @@ def vector_norm(
     else:
         norm = np.add.reduce(sizes**order, axis=axis, keepdims=keepdims) ** (1 / order)
     return np.asarray(norm).astype(dtype)
+
+
+def xor_of_bits(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
+    """Exclusive or of the bits of what is reduced, as ``aten.hash_tensor`` does in mode 0.
+
+    Floating numbers count with their bits as float64, integers with theirs as int64.
+    """
+    wide = np.asarray(x).astype(np.float64 if x.dtype.kind not in "biu" else np.int64)
+    axis = axis if x.ndim else ()
+    return np.asarray(np.bitwise_xor.reduce(wide.view(np.uint64), axis=axis, keepdims=keepdims))

@@ -74,6 +74,8 @@ def cholesky_inverse(factor: Array, upper: bool = False) -> Array:
         LinAlgError: a factor is singular.
     """
     result, info = np.empty(factor.shape, factor.dtype), np.zeros(factor.shape[:-2], np.int32)
+    if not factor.size:
+        return result
     potri = lapack("potri", factor.dtype)
     for at in matrices(factor.shape):
         half, info[at] = potri(factor[at], lower=not upper)
