@@ -145,6 +145,38 @@ def _trilinear(
     return product.sum(summed) if summed else product
 
 
+@_decomposes(aten._unique.default)
+def _unique(
+    x: Tensor, is_sorted: bool = True, return_inverse: bool = False
+) -> tuple[Tensor, Tensor]:
+    values, inverse, _ = aten._unique2(x, is_sorted, return_inverse, False)
+    return values, inverse
+
+
+@_decomposes(aten._embedding_bag_backward.default)
+def _embedding_bag_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    offset2bag: Tensor,
+    bag_size: Tensor,
+    maximum_indices: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Any:
+    del offsets
+    if sparse:
+        raise NotImplementedError("the numpy backend has no sparse gradients: use sparse=False")
+    return aten._embedding_bag_dense_backward(
+        *(grad, indices, offset2bag, bag_size, maximum_indices, num_weights),
+        *(scale_grad_by_freq, mode, per_sample_weights, padding_idx),
+    )
+
+
 @functools.cache
 def decompositions() -> dict[Any, Any]:
     """Return the table for AOTAutograd: all that torch can take apart, less what is lowered.

@@ -23,6 +23,7 @@ NUMPY: dict[torch.dtype, np.dtype[Any]] = {
     torch.float16: np.dtype(np.float16),
     torch.float32: np.dtype(np.float32),
     torch.float64: np.dtype(np.float64),
+    torch.complex32: np.dtype([("real", np.float16), ("imag", np.float16)]),
     torch.complex64: np.dtype(np.complex64),
     torch.complex128: np.dtype(np.complex128),
     torch.bfloat16: np.dtype(ml_dtypes.bfloat16),
@@ -33,10 +34,11 @@ NUMPY: dict[torch.dtype, np.dtype[Any]] = {
 }
 TORCH = {dtype: name for name, dtype in NUMPY.items()}
 
-#: Dtypes that NumPy knows only through ml_dtypes, with integers of the same size: memory passes
-#: between torch and NumPy as these.
+#: Dtypes that NumPy knows only through ml_dtypes, or as a pair, with integers of the same size:
+#: memory passes between torch and NumPy as these.
 BITS: dict[torch.dtype, torch.dtype] = {
     torch.bfloat16: torch.int16,
+    torch.complex32: torch.int32,
     torch.float8_e4m3fn: torch.uint8,
     torch.float8_e4m3fnuz: torch.uint8,
     torch.float8_e5m2: torch.uint8,

@@ -15,6 +15,7 @@ import torch
 from torch import fx
 from torch._ops import OpOverload
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.utils import _pytree as pytree
 
 import dynreg_numpy.lowerings  # noqa: F401 - fills the table
 from dynreg_numpy._dtypes import NUMPY, numpy_dtype
@@ -138,7 +139,7 @@ class _Lowerer:
         if target is _WITH_EFFECTS:
             name = str(node.args[1])
             lowering = lowering if node.args[1] in LOWERINGS else None
-        if lowering is None:
+        if lowering is None or _has_half_complex(node):
             return self.fall_back(node, target, out)
         self.result.native[name] += 1
         result = lowering(self.builder, *args, **keywords)
@@ -256,6 +257,13 @@ def _concrete(shape: Sequence[Size]) -> tuple[Any, ...]:
 
 def _differ(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return any(None not in pair and pair[0] != pair[1] for pair in zip(one, other, strict=True))
+
+
+def _has_half_complex(node: fx.Node) -> bool:
+    """Whether an op reads or makes complex numbers of float16, with which NumPy cannot compute."""
+    values = [node.meta.get("val"), *(arg.meta.get("val") for arg in node.all_input_nodes)]
+    leaves = pytree.tree_leaves(values)
+    return any(isinstance(x, torch.Tensor) and x.dtype == torch.complex32 for x in leaves)
 
 
 def _is_symbolic(node: fx.Node) -> bool:

@@ -50,7 +50,7 @@ RESERVED = FAMILIES | {"np", "math", "kernel"}
 """Names that the source uses."""
 
 #: Dtypes that NumPy knows only through ml_dtypes.
-_EXTRA = {NUMPY[dtype] for dtype in BITS}
+_EXTRA = {NUMPY[dtype] for dtype in BITS if NUMPY[dtype].names is None}
 
 
 @dataclass

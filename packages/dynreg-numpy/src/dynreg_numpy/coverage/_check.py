@@ -22,9 +22,25 @@ __all__ = ["check", "list_entries"]
 #: From best to worst: an entry is as good as its worst sample.
 _RANK = ("no samples", "not captured", "native", "fallback", "undetermined", "mismatch", "error")
 
-#: What is unique of results that are not: eigenvectors are only up to a factor.
-INVARIANT: dict[str, Callable[[Any], Any]] = {
-    "linalg.eig": lambda out: (out[0], out[1] * out[0][..., None, :] @ torch.linalg.inv(out[1]))
+
+def _in_order(indices: Any, x: torch.Tensor, args: tuple[Any, ...], kwargs: Any) -> torch.Tensor:
+    """What indices of equal elements stand for: their order is not determined."""
+    dim = kwargs.get("dim", args[0] if args else -1)
+    return x.gather(dim, indices) if x.ndim else x
+
+
+#: What is unique of results that are not, from the result and the arguments of the op.
+INVARIANT: dict[str, Callable[..., Any]] = {
+    # Eigenvectors are unique up to a factor.
+    "linalg.eig": lambda out, *_: (
+        out[0],
+        out[1] * out[0][..., None, :] @ torch.linalg.inv(out[1]),
+    ),
+    "argsort": _in_order,
+    "sort": lambda out, x, args, kwargs: (
+        out if kwargs.get("stable") else (out[0], _in_order(out[1], x, args, kwargs))
+    ),
+    "topk": lambda out, x, args, kwargs: (out[0], _in_order(out[1], x, args[1:], kwargs)),
 }
 
 #: Ops whose values are whatever the memory held.
@@ -133,7 +149,8 @@ def _op_cases(entry: Entry) -> Iterator[Case]:
         def run(x: Any, args: Any, _op: Any = info.op, _kwargs: Any = sample.kwargs) -> Any:
             return _op(x, *args, **_kwargs)
 
-        invariant = INVARIANT.get(entry.name) if entry.mode != "gradient" else None
+        unique = INVARIANT.get(entry.name) if entry.mode != "gradient" else None
+        invariant = unique and partial(_applied, unique, sample)
         arguments = (sample.input, sample.args)
 
         def make(run: Any = run, arguments: Any = arguments) -> Any:
@@ -148,6 +165,10 @@ def _op_cases(entry: Entry) -> Iterator[Case]:
             yield Case(partial(make, differentiable, arguments))
         else:
             yield Case(make, invariant)
+
+
+def _applied(unique: Callable[..., Any], sample: Any, result: Any) -> Any:
+    return unique(result, sample.input, sample.args, sample.kwargs)
 
 
 def _module_cases(entry: Entry) -> Iterator[Case]:
@@ -256,7 +277,12 @@ def _compare(case: Case, runner: Callable[..., Any], *, dynamic: bool) -> tuple[
         return "error", set(), _short(error)
     finally:
         fallback = set(get_op_counts().fallback)
-    problem = _difference(actual, expected)
+    if runner is _run_gradient:  # torch promises no strides of gradients
+        problem = _difference(actual[0], expected[0]) or _difference(
+            actual[1], expected[1], strides=False
+        )
+    else:
+        problem = _difference(actual, expected)
     if problem:
         if not _deterministic(case, runner, expected):
             return "undetermined", fallback, ""
@@ -286,7 +312,7 @@ def _short(error: BaseException) -> str:
     ]
 
 
-def _difference(actual: Any, expected: Any) -> str:
+def _difference(actual: Any, expected: Any, *, strides: bool = True) -> str:
     """Return what differs, or an empty string."""
     got, spec = pytree.tree_flatten(actual)
     want, promised = pytree.tree_flatten(expected)
@@ -300,10 +326,10 @@ def _difference(actual: Any, expected: Any) -> str:
         except (TypeError, ValueError):
             if type(one) is not type(other):
                 return f"result {number}: {type(one)} for {type(other)}"
-        if isinstance(one, torch.Tensor) and one.layout is torch.strided:
-            have, strides = _strides(one), _strides(other)
-            if have != strides:
-                return f"result {number}: strides {have} for {strides}"
+        if strides and isinstance(one, torch.Tensor) and one.layout is torch.strided:
+            have, promise = _strides(one), _strides(other)
+            if have != promise:
+                return f"result {number}: strides {have} for {promise}"
     return ""
 
 

@@ -21,7 +21,12 @@ def full(b: Builder, _: Argument, *args: Argument, **__: Any) -> Value:
     return b.full(b.out.shape, args[-1], b.out.dtype)
 
 
-@lowers(aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default)
+@lowers(
+    aten.zeros.default,
+    aten.zeros_like.default,
+    aten.new_zeros.default,
+    aten._efficientzerotensor.default,
+)
 def zeros(b: Builder, *_: Argument, **__: Any) -> Value:
     return b.full(b.out.shape, 0, b.out.dtype)
 

@@ -51,22 +51,7 @@ def addmm(
 def addbmm(
     b: Builder, x: Value, y: Value, z: Value, *, beta: Argument = 1, alpha: Argument = 1
 ) -> Argument:
-    products = b.call(
-        "np.matmul",
-        b.widen(y),
-        b.widen(z),
-        shape=(y.shape[0], y.shape[1], z.shape[2]),
-        dtype=b.widen(y).dtype,
-    )
-    total = b.reduction("sum", products, (0,))
-    if alpha != 1:
-        total = b.pointwise("mul", total, b.cast(alpha, total.dtype))
-    if beta == 0:
-        return b.cast(b.expand(total, b.out.shape), b.out.dtype)
-    term = b.widen(x)
-    if beta != 1:
-        term = b.pointwise("mul", term, b.cast(beta, term.dtype))
-    return b.cast(b.pointwise("add", total, term), b.out.dtype)
+    return b.call("matrix.addbmm", x, y, z, beta, alpha)
 
 
 @lowers(aten._scaled_dot_product_flash_attention_for_cpu.default)

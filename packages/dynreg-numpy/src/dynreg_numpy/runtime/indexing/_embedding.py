@@ -208,5 +208,6 @@ def embedding_bag_weights_backward(
         padding_idx: see :func:`embedding_bag`.
     """
     del offsets, mode
-    result = np.vecdot(widen(grad)[offset2bag], widen(weight)[indices])
+    rows = widen(grad)[offset2bag], widen(weight)[indices]
+    result = np.vecdot(*rows) if indices.size else np.zeros(indices.shape, rows[0].dtype)
     return narrow(np.where(indices == padding_idx, 0, result), grad.dtype)
