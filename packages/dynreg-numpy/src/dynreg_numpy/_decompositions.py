@@ -142,7 +142,7 @@ def _trilinear(
     for dim in expand_third:
         third = third.unsqueeze(dim)
     product = first * second * third
-    return product.sum(summed) if summed else product
+    return product.sum(summed, dtype=product.dtype) if summed else product
 
 
 @_decomposes(aten._unique.default)
@@ -168,9 +168,11 @@ def _embedding_bag_backward(
     per_sample_weights: Tensor | None,
     padding_idx: int = -1,
 ) -> Any:
-    del offsets
     if sparse:
         raise NotImplementedError("the numpy backend has no sparse gradients: use sparse=False")
+    if offset2bag.numel() == 0 != indices.numel():  # the forward pass had no need of it
+        places = torch.arange(indices.numel(), dtype=offsets.dtype)
+        offset2bag = torch.bucketize(places, offsets, right=True) - 1
     return aten._embedding_bag_dense_backward(
         *(grad, indices, offset2bag, bag_size, maximum_indices, num_weights),
         *(scale_grad_by_freq, mode, per_sample_weights, padding_idx),

@@ -32,11 +32,11 @@ def to_array(tensor: torch.Tensor) -> Array:
         raise TypeError(
             f"the numpy backend takes dense CPU tensors, not {tensor.layout} on {tensor.device}"
         )
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.resolve_conj().resolve_neg()
     bits = BITS.get(tensor.dtype)
     if bits is not None:
         return tensor.detach().view(bits).numpy().view(NUMPY[tensor.dtype])
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
     return tensor.detach().numpy()
 
 

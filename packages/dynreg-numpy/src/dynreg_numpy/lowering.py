@@ -217,6 +217,8 @@ class Builder:
             axes = ()
         if keepdims:
             keywords["keepdims"] = True
+        if name in {"sum", "prod"} and x.dtype.kind in "iu":
+            keywords["dtype"] = x.dtype  # NumPy would widen integers
         return self.emit(
             FUNCTIONS[name], x, axis=axes, result=ArrayType(shape, dtype or x.dtype), **keywords
         )

@@ -36,6 +36,10 @@ INVARIANT: dict[str, Callable[..., Any]] = {
         out[0],
         out[1] * out[0][..., None, :] @ torch.linalg.inv(out[1]),
     ),
+    "linalg.eigh": lambda out, *_: (
+        out[0],
+        out[1] * out[0][..., None, :].to(out[1].dtype) @ out[1].mH,
+    ),
     "argsort": _in_order,
     "sort": lambda out, x, args, kwargs: (
         out if kwargs.get("stable") else (out[0], _in_order(out[1], x, args, kwargs))

@@ -31,15 +31,10 @@ ROWS: dict[Promotion, dict[Any, str]] = {
         aten.remainder.Scalar_Tensor: "remainder",
         aten.mul.Tensor: "mul",
         aten.mul.Scalar: "mul",
-        aten.floor.default: "floor",
-        aten.ceil.default: "ceil",
-        aten.trunc.default: "trunc",
-        aten.round.default: "round",
         aten.sign.default: "sign",
         aten.square.default: "square",
         aten.hypot.default: "hypot",
         aten.nextafter.default: "nextafter",
-        aten.heaviside.default: "heaviside",
         aten.gcd.default: "gcd",
         aten.lcm.default: "lcm",
         aten.bitwise_and.Tensor: "bitwise_and",
@@ -173,14 +168,16 @@ def pow_(b: Builder, x: Argument, y: Argument) -> Argument:
 def where(b: Builder, condition: Value, x: Argument, y: Argument) -> Argument:
     (x, y), result = b.promote(x, y, kind=Promotion.NO_OPMATH)
     condition = b.cast(condition, np.dtype(np.bool_))
-    if not isinstance(x, Value):
-        x = b.full((), x, result)
+    # An array and not a number: formats that NumPy does not know have no say in its promotion.
+    x = x if isinstance(x, Value) else b.full((), x, result)
+    y = y if isinstance(y, Value) else b.full((), y, result)
     return b.cast(b.pointwise("where", condition, x, y, dtype=x.dtype), result)
 
 
 @lowers(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
 def masked_fill(b: Builder, x: Value, mask: Value, fill: Argument) -> Argument:
-    return b.cast(b.pointwise("where", mask, b.cast(fill, x.dtype), x, dtype=x.dtype), x.dtype)
+    fill = b.cast(fill, x.dtype) if isinstance(fill, Value) else b.full((), fill, x.dtype)
+    return b.pointwise("where", mask, fill, x, dtype=x.dtype)
 
 
 @lowers(aten.clamp.default, aten.clamp.Tensor)
@@ -241,6 +238,22 @@ def left_shift(b: Builder, x: Value, y: Argument) -> Argument:
 @lowers(aten.bitwise_right_shift.Tensor, aten.bitwise_right_shift.Tensor_Scalar)
 def right_shift(b: Builder, x: Value, y: Argument) -> Argument:
     return b.elementwise("right_shift", x, y)
+
+
+def _to_whole(b: Builder, x: Value, *, name: str) -> Argument:
+    return clone(b, x) if x.dtype.kind in "iub" else b.elementwise(name, x)
+
+
+for _name in ("floor", "ceil", "trunc", "round"):
+    lowers(getattr(aten, _name).default)(partial(_to_whole, name=_name))
+
+
+@lowers(aten.heaviside.default)
+def heaviside(b: Builder, x: Value, at_zero: Value) -> Argument:
+    (x, at_zero), result = b.promote(x, at_zero)
+    zero = b.pointwise("eq", x, 0, dtype=np.dtype(np.bool_))
+    step = b.cast(_positive(b, x), x.dtype)
+    return b.cast(b.pointwise("where", zero, at_zero, step, dtype=x.dtype), result)
 
 
 @lowers(aten.round.decimals)
@@ -305,7 +318,12 @@ def logit(b: Builder, x: Value, eps: float | None = None) -> Argument:
     (x,), result = b.promote(x, kind=Promotion.INT_TO_FLOAT)
     if eps is not None:
         x = b.pointwise("minimum", b.pointwise("maximum", x, eps), 1 - eps)
-    odds = b.pointwise("true_divide", x, b.pointwise("add", b.pointwise("neg", x), 1.0))
+
+    def rounded(value: Value) -> Any:  # torch rounds narrow formats after each step here
+        return b.cast(b.cast(value, result), value.dtype)
+
+    rest = rounded(b.pointwise("add", b.pointwise("neg", x), 1.0))
+    odds = rounded(b.pointwise("true_divide", x, rest))
     return b.cast(b.pointwise("log", odds), result)
 
 

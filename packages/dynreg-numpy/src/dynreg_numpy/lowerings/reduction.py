@@ -164,7 +164,7 @@ def _scan(b: Builder, source: str, x: Value, dim: int) -> Argument:
     wide = b.widen(b.cast(x, b.out.dtype))
     if x.ndim == 0:
         return wide
-    return b.cast(b.call(source, wide, dim, dtype=wide.dtype), b.out.dtype)
+    return b.cast(b.call(source, wide, dim, wide.dtype, dtype=wide.dtype), b.out.dtype)
 
 
 @lowers(aten.hash_tensor.default)

@@ -94,7 +94,8 @@ def gelu_tanh(x: Array, out: Array | None = None) -> Array:
 
 def integer_power(x: Any, y: Any, out: Array | None = None) -> Array:
     """Power of integers. A negative exponent gives what is left of 1/x^n: 0, 1 or -1."""
-    x, y = np.asarray(x), np.asarray(y)
+    dtype = next(z.dtype for z in (x, y) if isinstance(z, (np.ndarray, np.generic)))
+    x, y = np.asarray(x, dtype), np.asarray(y, dtype)
     negative = y < 0
     if not negative.any():
         plain: Array = np.power(x, y, out=out)
@@ -112,7 +113,7 @@ def integer_floor_divide(x: Any, y: Any, out: Array | None = None) -> Array:
     Raises:
         RuntimeError: a divisor is zero, as in torch.
     """
-    _no_zero(y)
+    _no_zero(x, y)
     quotient: Array = np.floor_divide(x, y, out=out)
     return quotient
 
@@ -123,7 +124,7 @@ def integer_trunc_divide(x: Any, y: Any, out: Array | None = None) -> Array:
     Raises:
         RuntimeError: a divisor is zero, as in torch.
     """
-    _no_zero(y)
+    _no_zero(x, y)
     quotient = np.floor_divide(x, y)
     fix = ((np.multiply(quotient, y) != x) & ((np.less(x, 0)) != (np.less(y, 0)))).astype(
         quotient.dtype
@@ -132,8 +133,8 @@ def integer_trunc_divide(x: Any, y: Any, out: Array | None = None) -> Array:
     return truncated
 
 
-def _no_zero(y: Any) -> None:
-    if not np.all(y):
+def _no_zero(x: Any, y: Any) -> None:
+    if np.size(x) and not np.all(y):
         raise RuntimeError("ZeroDivisionError")
 
 

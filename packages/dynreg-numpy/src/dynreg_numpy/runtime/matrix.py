@@ -35,6 +35,7 @@ def addbmm(x: Array, y: Array, z: Array, beta: Any, alpha: Any) -> Array:
     for one, other in zip(left, right, strict=True):
         product = np.matmul(one, other, dtype=left.dtype)
         total += product if alpha == 1 else product * kind(alpha)
+        total = widen(narrow(total, y.dtype))  # torch keeps the sum in the dtype of the result
     return narrow(total, y.dtype)
 
 

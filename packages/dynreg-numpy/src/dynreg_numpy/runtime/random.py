@@ -106,7 +106,7 @@ def uniform(
         dtype: floating dtype, or complex for two numbers an element.
         order: dimensions from the outermost in memory to the innermost; None if as indexed.
     """
-    count = math.prod(shape)
+    count, dtype = math.prod(shape), np.dtype(dtype)
     if dtype.kind == "c":
         real = np.dtype(np.float64 if dtype == np.complex128 else np.float32)
         parts = _units(stream, 2 * count, real) * real.type(high - low) + real.type(low)
@@ -130,7 +130,7 @@ def normal(
     G. Box and M. Muller, "A Note on the Generation of Random Normal Deviates", 1958. The
     arguments are those of :func:`uniform`, with mean and standard deviation.
     """
-    count = math.prod(shape)
+    count, dtype = math.prod(shape), np.dtype(dtype)
     if dtype.kind == "c":
         real = np.dtype(np.float64 if dtype == np.complex128 else np.float32)
         scale = deviation * math.sqrt(0.5)

@@ -87,7 +87,7 @@ def vector_norm(
     """
     if not x.ndim:
         axis = ()
-    wide = compute_dtype(dtype)
+    wide = compute_dtype(np.dtype(dtype))
     sizes = np.abs(x if x.dtype.kind == "c" else x.astype(wide, copy=False)).astype(
         wide, copy=False
     )

@@ -202,12 +202,14 @@ def embedding_bag_weights_backward(
         grad: the gradient of the bags, (bags, width).
         weight: the forward's.
         indices: the forward's.
-        offsets: ignored; ``offset2bag`` says more.
-        offset2bag: the bag of each index, from the forward.
+        offsets: where each bag begins, read where the forward gave no ``offset2bag``.
+        offset2bag: the bag of each index, from the forward, which may leave it empty.
         mode: ignored; only sums have weights.
         padding_idx: see :func:`embedding_bag`.
     """
-    del offsets, mode
+    del mode
+    if offset2bag.size < indices.size:
+        offset2bag = np.searchsorted(offsets, np.arange(indices.size), side="right") - 1
     rows = widen(grad)[offset2bag], widen(weight)[indices]
     result = np.vecdot(*rows) if indices.size else np.zeros(indices.shape, rows[0].dtype)
     return narrow(np.where(indices == padding_idx, 0, result), grad.dtype)

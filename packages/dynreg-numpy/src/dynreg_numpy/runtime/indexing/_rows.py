@@ -35,7 +35,7 @@ def index_add(x: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -
     x = np.asarray(x)
     values = widen(np.asarray(source))
     if alpha != 1:
-        values = values * values.dtype.type(alpha)
+        values = values * np.asarray(alpha).astype(values.dtype)
 
     def write(rows: Array, entries: Array, values: Array) -> None:
         add_rows(rows, check_bounds(entries, rows.shape[0], dim=wrap_dim(dim, x.ndim)), values)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dynreg_numpy.runtime._arrays import narrow, widen
 from dynreg_numpy.runtime.linalg._factor import lu_factor_ex
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def matrix_exp(a: Array) -> Array:
         return np.exp(a)
     from scipy.linalg import expm
 
-    return np.asarray(expm(a)).astype(a.dtype, copy=False)
+    return narrow(np.asarray(expm(widen(a))), a.dtype)
 
 
 def cross(x: Array, y: Array, dim: int = -1) -> Array:

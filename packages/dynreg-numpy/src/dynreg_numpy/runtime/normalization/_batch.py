@@ -54,6 +54,10 @@ def batch_norm(
     if training:
         mean, rstd, var = _normalise(source, weight, bias, eps, target)
         saved = narrow(mean, stat_dtype), narrow(rstd, stat_dtype)
+        if stat_dtype != wide.dtype:  # torch normalises by the statistics as it stores them
+            scale = widen(saved[1]) if weight is None else widen(saved[1]) * widen(weight)
+            shift = (0 if bias is None else widen(bias)) - widen(saved[0]) * scale
+            _affine(source, scale, shift, target)
         count = x.size // max(1, x.shape[1])
         unbiased = var * (count / (count - 1)) if count > 1 else var / 0.0
         running_mean = _moved(running_mean, mean, momentum)

@@ -51,7 +51,8 @@ def grid_sampler(
     Returns:
         (N, C, \*out_size), in the dtype of ``x``.
     """
-    wide, points = widen(x), widen(grid)
+    # Not in float32: torch rounds narrow formats after each step here, coordinates too.
+    wide, points = x, grid
     planes = wide.reshape(*x.shape[:2], -1)
     result = np.zeros((*x.shape[:2], math.prod(grid.shape[1:-1])), wide.dtype)
     axes = sample_axes(points, x.shape[2:], interpolation_mode, padding_mode, align_corners)
