@@ -188,8 +188,7 @@ def _module_cases(entry: Entry) -> Iterator[Case]:
         def make(sample: Any = sample) -> Any:
             _seed()
             built = sample.constructor_input
-            module = info.module_cls(*built.args, **{"dtype": dtype, **built.kwargs})
-            module.train(training)
+            module = info.module_cls(*built.args, **built.kwargs).to(dtype).train(training)
             forward = sample.forward_input
             args, kwargs = _copied((forward.args, forward.kwargs))
 

@@ -19,6 +19,26 @@ def batch_norm(b: Builder, *args: Argument) -> tuple[Any, ...]:
     return b.call_many("normalization.batch_norm", *args)
 
 
+@lowers(aten._batch_norm_with_update_functional.default)
+def batch_norm_with_update(
+    b: Builder,
+    x: Value,
+    weight: Value | None,
+    bias: Value | None,
+    mean: Value,
+    variance: Value,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, ...]:
+    out, saved_mean, saved_rstd, reserve, *running = b.out
+    b.out = (out, saved_mean, saved_rstd, *running)
+    results = batch_norm(b, x, weight, bias, mean, variance, True, momentum, eps)
+    empty = b.call(
+        "np.empty", reserve.shape, reserve.dtype, shape=reserve.shape, dtype=reserve.dtype
+    )
+    return (*results[:3], empty, *results[3:])
+
+
 @lowers(aten.native_batch_norm_backward.default)
 def batch_norm_backward(b: Builder, *args: Argument) -> tuple[Any, ...]:
     return b.call_many("normalization.batch_norm_backward", *args)

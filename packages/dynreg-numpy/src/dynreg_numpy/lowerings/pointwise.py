@@ -11,7 +11,7 @@ import torch
 
 from dynreg_numpy._dtypes import numpy_dtype
 from dynreg_numpy.ir import Argument, ArrayType, Value
-from dynreg_numpy.lowering import Builder, Promotion, lowers
+from dynreg_numpy.lowering import WIDENED_FLOATS, Builder, Promotion, lowers
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -132,6 +132,49 @@ def _scaled(b: Builder, name: str, x: Argument, y: Argument, alpha: Argument) ->
     return b.cast(b.pointwise(name, x, y), result)
 
 
+@lowers(aten.addcmul.default)
+def addcmul(b: Builder, x: Value, y: Value, z: Value, *, value: Argument = 1) -> Argument:
+    return _add_scaled(b, "mul", x, y, z, value)
+
+
+@lowers(aten.addcdiv.default)
+def addcdiv(b: Builder, x: Value, y: Value, z: Value, *, value: Argument = 1) -> Argument:
+    return _add_scaled(b, "true_divide", x, y, z, value)
+
+
+def _stored(number: Argument, dtype: np.dtype[Any]) -> Argument:
+    """A factor as torch's kernels have it: rounded to the dtype of the result."""
+    if isinstance(number, float) and dtype in WIDENED_FLOATS:
+        return float(np.asarray(number).astype(dtype))
+    return number
+
+
+def _add_scaled(b: Builder, name: str, x: Value, y: Value, z: Value, scale: Argument) -> Argument:
+    """``x + scale · y ∘ z``, rounded once."""
+    (x, y, z), result = b.promote(x, y, z)
+    scale = _stored(scale, result)
+    if scale != 1:
+        y = b.pointwise("mul", y, b.cast(scale, y.dtype))
+    return b.cast(b.pointwise("add", x, b.pointwise(name, y, z)), result)
+
+
+@lowers(aten.addr.default)
+def addr(
+    b: Builder, x: Value, y: Value, z: Value, *, beta: Argument = 1, alpha: Argument = 1
+) -> Argument:
+    (x, y, z), result = b.promote(x, y, z)
+    alpha, beta = _stored(alpha, result), _stored(beta, result)
+    column = b.reshape(y, (y.shape[0], 1))
+    if alpha != 1:
+        column = b.pointwise("mul", column, b.cast(alpha, y.dtype))
+    product = b.pointwise("mul", column, z)
+    if beta == 0:
+        return b.cast(product, result)
+    if beta != 1:
+        x = b.pointwise("mul", x, b.cast(beta, x.dtype))
+    return b.cast(b.pointwise("add", x, product), result)
+
+
 @lowers(aten.div.Tensor_mode, aten.div.Scalar_mode)
 def div_mode(b: Builder, x: Argument, y: Argument, *, rounding_mode: str | None = None) -> Argument:
     if rounding_mode is None:
@@ -230,12 +273,24 @@ def gelu(b: Builder, x: Value, approximate: str = "none") -> Argument:
     return b.elementwise("gelu" if approximate == "none" else "gelu_tanh", x)
 
 
-@lowers(aten.bitwise_left_shift.Tensor, aten.bitwise_left_shift.Tensor_Scalar)
+@lowers(
+    prims.shift_left.default,
+    aten.__lshift__.Scalar,
+    aten.__lshift__.Tensor,
+    aten.bitwise_left_shift.Tensor,
+    aten.bitwise_left_shift.Tensor_Scalar,
+)
 def left_shift(b: Builder, x: Value, y: Argument) -> Argument:
     return b.elementwise("left_shift", x, y)
 
 
-@lowers(aten.bitwise_right_shift.Tensor, aten.bitwise_right_shift.Tensor_Scalar)
+@lowers(
+    prims.shift_right_arithmetic.default,
+    aten.__rshift__.Scalar,
+    aten.__rshift__.Tensor,
+    aten.bitwise_right_shift.Tensor,
+    aten.bitwise_right_shift.Tensor_Scalar,
+)
 def right_shift(b: Builder, x: Value, y: Argument) -> Argument:
     return b.elementwise("right_shift", x, y)
 

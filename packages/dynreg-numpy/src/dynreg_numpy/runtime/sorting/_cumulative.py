@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +100,17 @@ def _extremum(ufunc: np.ufunc, x: Array, dim: int) -> tuple[Array, Array]:
     return narrow(values, x.dtype), index
 
 
+def _complex_logcumsumexp(x: Array, axis: int) -> Array:
+    """Step by step, because the angle of the greater term counts: it is not brought to ±π."""
+    result = x.copy()
+    steps = np.moveaxis(result, axis, 0)
+    for before, here in itertools.pairwise(steps):
+        less = here.real < before.real
+        low, high = np.where(less, here, before), np.where(less, before, here)
+        here[...] = np.log1p(np.exp(low - high)) + high
+    return result
+
+
 def logcumsumexp(x: Array, dim: int) -> Array:
     """Return log(cumsum(exp(x))) along ``dim``, as ``aten.logcumsumexp`` does.
 
@@ -115,9 +127,6 @@ def logcumsumexp(x: Array, dim: int) -> Array:
         return x.copy()
     wide = widen(x)
     if wide.dtype.kind == "c":
-        top = wide.real.max(axis, keepdims=True)
-        top = np.where(np.isfinite(top), top, 0)
-        sums = np.exp(wide - top).cumsum(axis, dtype=np.complex128)
-        return narrow(np.log(sums) + top, x.dtype)
+        return _complex_logcumsumexp(wide, axis)
     exact = wide.astype(_WIDER.get(wide.dtype, wide.dtype), copy=False)
     return narrow(np.logaddexp.accumulate(exact, axis), x.dtype)
