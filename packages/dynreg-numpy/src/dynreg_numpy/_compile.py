@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from dynreg_numpy import counters
-from dynreg_numpy._lower import lower
+from dynreg_numpy._lower import Lowered, lower
 from dynreg_numpy.codegen import Generated, generate, load, next_graph_name
 from dynreg_numpy.interop import from_array, from_view, to_array
 from dynreg_numpy.ir import Program, Value, root
@@ -48,14 +48,22 @@ def compile_graph(
         MissingLoweringError: An op has no lowering and ``options.fallback`` is ``error``.
     """
     del example_inputs
-    lowered = lower(graph_module, allow_fallback=options.fallback == "torch")
-    program = run_passes(lowered.program, disable=options.disable_passes)
-    generated = generate(program, next_graph_name(kind))
+
+    def generated_from(lowered: Lowered, name: str) -> tuple[Program, Generated]:
+        program = run_passes(lowered.program, disable=options.disable_passes)
+        generated = generate(program, next_graph_name(name))
+        if options.dump:
+            dump(generated, Path(options.dump))
+        log.debug("%s\n%s", generated.filename, generated.source)
+        return program, generated
+
+    lowered = lower(
+        graph_module,
+        allow_fallback=options.fallback == "torch",
+        subgraph=lambda inner, name: load(generated_from(inner, name)[1]),
+    )
     counters.record(lowered.native, lowered.fallback)
-    if options.dump:
-        dump(generated, Path(options.dump))
-    log.debug("%s\n%s", generated.filename, generated.source)
-    return CompiledGraph(program, generated)
+    return CompiledGraph(*generated_from(lowered, kind))
 
 
 def dump(generated: Generated, folder: Path) -> None:

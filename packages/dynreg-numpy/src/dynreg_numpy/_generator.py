@@ -64,6 +64,14 @@ class TorchStream:
         state["normal"], state["has_normal"] = value, 1
         torch.set_rng_state(tensor)
 
+    def get_state(self) -> Any:
+        """Return all that decides what comes next, as bytes."""
+        return torch.get_rng_state().numpy()
+
+    def set_state(self, state: Any) -> None:
+        """Go back to a state."""
+        torch.set_rng_state(torch.from_numpy(state))
+
 
 def _state() -> tuple[torch.Tensor, Any]:
     tensor = torch.get_rng_state()

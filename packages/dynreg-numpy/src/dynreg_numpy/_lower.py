@@ -10,6 +10,7 @@ from keyword import iskeyword
 from operator import getitem
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy
 import torch
 from torch import fx
@@ -37,7 +38,7 @@ from dynreg_numpy.ir import (
 from dynreg_numpy.lowering import LOWERINGS, Builder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Lowered", "lower"]
 
@@ -46,7 +47,12 @@ log = logging.getLogger("dynreg_numpy")
 _logged: set[str] = set()
 _INPUT = Function("", Kind.INPUT)
 _STRIDED = Function("layout.strided", Kind.VIEW)
-_WITH_EFFECTS = torch.ops.higher_order.with_effects
+#: Ops that run another op, with the number of the argument that says which.
+_WRAPPERS = {
+    torch.ops.higher_order.with_effects: 1,
+    torch.ops.higher_order.run_and_save_rng_state: 0,
+    torch.ops.higher_order.run_with_rng_state: 1,
+}
 
 
 @dataclass
@@ -64,12 +70,18 @@ class Lowered:
     fallback: Counter[str] = field(default_factory=Counter)
 
 
-def lower(graph_module: fx.GraphModule, *, allow_fallback: bool = True) -> Lowered:
+def lower(
+    graph_module: fx.GraphModule,
+    *,
+    allow_fallback: bool = True,
+    subgraph: Callable[[Lowered, str], Any] | None = None,
+) -> Lowered:
     """Lower a functional graph of ATen ops.
 
     Args:
         graph_module: Graph with fake tensors in ``node.meta["val"]``, as AOTAutograd makes it.
         allow_fallback: Whether an op without a lowering may run with torch's own kernel.
+        subgraph: Makes a function of a graph inside this one, from its program and its name.
 
     Returns:
         The program and the counts of its ops.
@@ -78,12 +90,19 @@ def lower(graph_module: fx.GraphModule, *, allow_fallback: bool = True) -> Lower
         MissingLoweringError: An op has no lowering and may not fall back.
         LoweringError: A lowering does not give what torch's fake tensors promise.
     """
-    return _Lowerer(graph_module, allow_fallback).run()
+    return _Lowerer(graph_module, allow_fallback, subgraph).run()
 
 
 class _Lowerer:
-    def __init__(self, graph_module: fx.GraphModule, allow_fallback: bool) -> None:
+    def __init__(
+        self,
+        graph_module: fx.GraphModule,
+        allow_fallback: bool,
+        subgraph: Callable[[Lowered, str], Any] | None,
+    ) -> None:
         self.graph_module = graph_module
+        self.subgraph = subgraph
+        self.subgraphs: dict[str, Any] = {}
         self.allow_fallback = allow_fallback
         self.builder = Builder()
         self.environment: dict[fx.Node, Argument] = {}
@@ -92,7 +111,7 @@ class _Lowerer:
 
     def run(self) -> Lowered:
         for node in self.graph_module.graph.nodes:
-            out = result_type(node.meta.get("val"))
+            out = result_type(node.meta["val"]) if "val" in node.meta else _rng_result(node)
             self.builder.start(safe_name(node.name), out, origin_of(node))
             self.environment[node] = getattr(self, node.op)(node, out)
         return self.result
@@ -106,8 +125,8 @@ class _Lowerer:
             self.storages[node] = value.name
         elif isinstance(out, sympy.Expr):
             value = out
-        elif isinstance(node.meta.get("val"), (int, float, bool)):
-            value = node.meta["val"]
+        elif isinstance(out, (int, float, bool)):
+            value = out  # torch knows the number, though it may pass it as a symbol
         self.result.program.inputs.append(value if isinstance(value, (Value, sympy.Expr)) else None)
         return value
 
@@ -121,7 +140,22 @@ class _Lowerer:
                 value = self.builder.constant(to_array(attribute))
             self.storages[node] = value.name
             return value
+        if isinstance(attribute, fx.GraphModule) and self.subgraph is not None:
+            users: set[Any] = {user.target for user in node.users}
+            if users <= LOWERINGS.keys():
+                return self.inner(str(node.target), attribute)
         return attribute
+
+    def inner(self, name: str, graph_module: fx.GraphModule) -> Any:
+        """Compile a graph that an op of this one takes as an argument."""
+        if name not in self.subgraphs and self.subgraph is not None:
+            lowered = lower(
+                graph_module, allow_fallback=self.allow_fallback, subgraph=self.subgraph
+            )
+            self.result.native.update(lowered.native)
+            self.result.fallback.update(lowered.fallback)
+            self.subgraphs[name] = self.subgraph(lowered, name)
+        return self.subgraphs[name]
 
     def call_function(self, node: fx.Node, out: Any) -> Argument:
         target: Any = node.target
@@ -136,9 +170,10 @@ class _Lowerer:
             return out  # arithmetic on sizes: its expression stands for it
         name = str(target)
         lowering = LOWERINGS.get(target)
-        if target is _WITH_EFFECTS:
-            name = str(node.args[1])
-            lowering = lowering if node.args[1] in LOWERINGS else None
+        if target in _WRAPPERS:
+            wrapped: Any = node.args[_WRAPPERS[target]]
+            name = str(wrapped)
+            lowering = lowering if wrapped in LOWERINGS else None
         if lowering is None or _has_half_complex(node):
             return self.fall_back(node, target, out)
         self.result.native[name] += 1
@@ -238,12 +273,11 @@ class _Lowerer:
 
     def check(self, name: str, result: Any, out: Any) -> None:
         """Hold what a lowering returned against what torch's fake tensors promise."""
-        pairs: list[tuple[Any, Any]] = [(result, out)] if isinstance(out, ArrayType) else []
         if isinstance(out, tuple):
-            pairs = list(zip(result, out, strict=True))
-        for value, promised in pairs:
-            if promised is None or value is None:
-                continue
+            for part, promised in zip(result, out, strict=True):
+                self.check(name, part, promised)
+        elif isinstance(out, ArrayType) and result is not None:
+            value, promised = result, out
             have = (value.dtype, _concrete(value.shape))
             want = (promised.dtype, _concrete(promised.shape))
             if have[0] != want[0] or len(have[1]) != len(want[1]) or _differ(have[1], want[1]):
@@ -264,6 +298,20 @@ def _has_half_complex(node: fx.Node) -> bool:
     values = [node.meta.get("val"), *(arg.meta.get("val") for arg in node.all_input_nodes)]
     leaves = pytree.tree_leaves(values)
     return any(isinstance(x, torch.Tensor) and x.dtype == torch.complex32 for x in leaves)
+
+
+def _rng_result(node: fx.Node) -> Any:
+    """Return the result's type of an op that saves or restores the generator; torch notes none."""
+    first = _WRAPPERS.get(node.target)
+    if first is None:
+        return None
+    op: Any = node.args[first]
+    args, keywords = fx.map_arg(
+        (node.args[first + 1 :], node.kwargs), lambda argument: argument.meta["val"]
+    )
+    result = result_type(op(*args, **keywords))
+    saves = node.target is torch.ops.higher_order.run_and_save_rng_state
+    return (ArrayType((5056,), np.dtype(np.uint8)), result) if saves else result
 
 
 def _is_symbolic(node: fx.Node) -> bool:

@@ -27,6 +27,7 @@ FAMILIES = frozenset(
         "activation",
         "attention",
         "checks",
+        "control",
         "convolution",
         "elementwise",
         "fft",

@@ -81,9 +81,7 @@ def coverage(
             f"no entry of torch's databases is named {', '.join(names)} with these dtypes and modes"
         )
     started = time.monotonic()
-    results = list(
-        _with_progress(measure(entries, samples=samples, workers=workers), len(entries))
-    )
+    results = list(_with_progress(measure(entries, samples=samples, workers=workers), len(entries)))
     results.sort(key=lambda result: str(result.entry))
     report = _report(results, samples, time.monotonic() - started)
     if json_file is not None:
@@ -103,7 +101,13 @@ def coverage(
 
 def _with_progress(results: Iterator[Result], count: int) -> Iterator[Result]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),

@@ -2,6 +2,7 @@
 
 from dynreg_numpy.lowerings import (  # noqa: F401 - importing a family enters its lowerings
     activation,
+    control,
     convolution,
     creation,
     fourier,

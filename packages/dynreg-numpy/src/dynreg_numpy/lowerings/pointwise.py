@@ -83,6 +83,8 @@ ROWS: dict[Promotion, dict[Any, str]] = {
         aten.erfc.default: "erfc",
         aten.div.Tensor: "true_divide",
         aten.div.Scalar: "true_divide",
+        aten.true_divide.Tensor: "true_divide",
+        aten.true_divide.Scalar: "true_divide",
         aten.deg2rad.default: "deg2rad",
         aten.rad2deg.default: "rad2deg",
     },

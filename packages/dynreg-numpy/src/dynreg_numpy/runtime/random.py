@@ -36,6 +36,8 @@ __all__ = [
     "normal",
     "permutation",
     "rrelu",
+    "set_state",
+    "state",
     "uniform",
 ]
 
@@ -56,6 +58,22 @@ class Stream(Protocol):
 
     def keep_normal(self, value: float) -> None:
         """Keep the second half of a pair of normal numbers."""
+
+    def get_state(self) -> Array:
+        """Return all that decides what comes next, as bytes."""
+
+    def set_state(self, state: Array) -> None:
+        """Go back to a state."""
+
+
+def state(stream: Stream) -> Array:
+    """Return the state of a stream, uint8."""
+    return stream.get_state()
+
+
+def set_state(stream: Stream, bits: Array) -> None:
+    """Go back to a state that :func:`state` gave."""
+    stream.set_state(bits)
 
 
 def _doubles(stream: Stream, count: int) -> Array:

@@ -35,7 +35,7 @@ def fractional_max_pool(
     """
     dims = len(output_size)
     size = x.shape[-dims:]
-    samples = widen(random_samples).reshape(-1, dims)
+    samples = widen(random_samples).reshape(-1, dims)[: math.prod(x.shape[:-dims])]
     planes = widen(x).reshape(-1, math.prod(size))
     order = (1, 0) if dims == 2 else range(dims)
     positions = np.zeros((len(planes), *(1,) * 2 * dims), np.int64)
