@@ -112,7 +112,7 @@ def bernoulli_each(b: Builder, _: Value, probability: Value, **__: Any) -> Value
 
 @lowers(aten.native_dropout.default)
 def dropout(b: Builder, x: Value, probability: float, train: bool | None) -> Any:
-    return _draw(b, "dropout", x, probability, train)
+    return _draw(b, "dropout", x, probability, train, _order(b.out[0]))
 
 
 @lowers(aten.exponential.default)

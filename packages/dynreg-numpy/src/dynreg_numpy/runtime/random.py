@@ -270,9 +270,15 @@ def _check_probability(probability: float) -> None:
 
 
 def dropout(
-    stream: Stream, x: Array, probability: float, train: bool | None
+    stream: Stream,
+    x: Array,
+    probability: float,
+    train: bool | None,
+    order: Sequence[int] | None = None,
 ) -> tuple[Array, Array]:
     """Zero elements with a probability and scale the others, as ``aten.native_dropout`` does.
+
+    ``order`` is that of the dimensions of ``x`` in torch's memory; see :func:`uniform`.
 
     Returns:
         The result, and which elements were kept, boolean.
@@ -281,7 +287,7 @@ def dropout(
         return x.copy(), np.ones(x.shape, np.bool_)
     if probability == 1:
         return np.zeros_like(x), np.zeros(x.shape, np.bool_)
-    kept = bernoulli_scalar(stream, x.shape, 1 - probability, np.dtype(np.bool_))
+    kept = bernoulli_scalar(stream, x.shape, 1 - probability, np.dtype(np.bool_), order)
     wide = widen(x)
     scaled = wide * wide.dtype.type(1 / (1 - probability)) if probability else wide
     return narrow(np.where(kept, scaled, wide.dtype.type(0)), x.dtype), kept
