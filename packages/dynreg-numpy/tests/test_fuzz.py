@@ -167,7 +167,10 @@ def check(graph):
     torch._dynamo.reset()
     theirs, ours = copied(graph.inputs), copied(graph.inputs)
     expected = graph(*theirs)
-    run = lambda *inputs: graph(*inputs)  # noqa: E731 - dynamo inlines it
+
+    def run(*inputs):
+        return graph(*inputs)
+
     actual = torch.compile(run, backend="numpy", fullgraph=True, dynamic=False)(*ours)
     torch.testing.assert_close(actual, expected, equal_nan=True, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(ours, theirs, equal_nan=True)

@@ -302,7 +302,8 @@ def _has_half_complex(node: fx.Node) -> bool:
 
 def _rng_result(node: fx.Node) -> Any:
     """Return the result's type of an op that saves or restores the generator; torch notes none."""
-    first = _WRAPPERS.get(node.target)
+    target: Any = node.target
+    first = _WRAPPERS.get(target)
     if first is None:
         return None
     op: Any = node.args[first]

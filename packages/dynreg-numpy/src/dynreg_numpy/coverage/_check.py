@@ -102,7 +102,7 @@ def _supported(info: Any, mode: str) -> Any:
     return info.supported_dtypes("cpu")
 
 
-# --- running ---------------------------------------------------------------------------------------
+# --- running -------------------------------------------------------------------------------------
 
 
 class Case:
@@ -213,14 +213,13 @@ def _copied(arguments: Any) -> Any:
     def copy(leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor) or leaf.layout is not torch.strided:
             return leaf
+        expanded = any(s == 0 and n > 1 for n, s in zip(leaf.shape, leaf.stride(), strict=True))
         with torch.no_grad():
-            fresh = torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype)
-            if any(step == 0 and n > 1 for n, step in zip(leaf.shape, leaf.stride(), strict=True)):
+            if expanded or leaf.is_conj() or leaf.is_neg():
                 fresh = leaf.clone()
             else:
+                fresh = torch.empty_strided(leaf.shape, leaf.stride(), dtype=leaf.dtype)
                 fresh.copy_(leaf)
-            for bit, conjugate in ((leaf.is_conj(), torch.conj), (leaf.is_neg(), torch._neg_view)):
-                fresh = conjugate(conjugate(fresh).clone()) if bit else fresh
         return fresh.requires_grad_(leaf.requires_grad)
 
     return pytree.tree_map(copy, arguments)
@@ -262,7 +261,7 @@ def _run_gradient(case: Case, compiled: Callable[[Any], Any]) -> Any:
 
 def _compare(case: Case, runner: Callable[..., Any], *, dynamic: bool) -> tuple[str, set[str], str]:
     """Return outcome, ops on fallback, and a text."""
-    torch._dynamo.reset()
+    torch.compiler.reset()
     try:
         expected = runner(case, lambda run: run)
     except Exception:  # noqa: BLE001 - a sample that eager refuses has no right answer
@@ -294,7 +293,7 @@ def _compare(case: Case, runner: Callable[..., Any], *, dynamic: bool) -> tuple[
 
 
 def _captured(case: Case, runner: Callable[..., Any], compiled: Any) -> bool:
-    torch._dynamo.reset()
+    torch.compiler.reset()
     try:
         runner(case, partial(compiled, backend="aot_eager_decomp_partition"))
     except Exception:  # noqa: BLE001 - torch captures it or it does not

@@ -28,7 +28,8 @@ loop.last }}{% endfor %}; first {{ report.samples }} samples of each entry, {{ r
 <input id="q" placeholder="filter: name, dtype, mode, outcome" aria-label="filter">
 <table id="t"><tr><th>entry<th>dtype<th>mode<th>outcome<th>detail</tr>
 {% for r in report.results %}<tr><td>{{ r.name }}<td>{{ r.dtype }}<td>{{ r.mode }}
-<td class="{{ r.outcome }}">{{ r.outcome }}<td><pre>{{ r.fallback | join(", ") }}{{ r.detail }}</pre>
+<td class="{{ r.outcome }}">{{ r.outcome }}
+<td><pre>{{ r.fallback | join(", ") }}{{ r.detail }}</pre>
 </tr>{% endfor %}</table>
 <script>
 const rows = [...document.querySelectorAll("#t tr")].slice(1);

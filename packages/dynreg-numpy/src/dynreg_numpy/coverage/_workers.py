@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import subprocess
@@ -42,11 +43,7 @@ def measure(
     def serve() -> None:
         worker = _Worker(samples, timeout)
         try:
-            while True:
-                try:
-                    entry = waiting.get_nowait()
-                except queue.Empty:
-                    break
+            for entry in _taken(waiting):
                 done.put(worker.run(entry))
         finally:
             worker.stop()
@@ -64,13 +61,17 @@ def measure(
             else:
                 yield result
     finally:
-        while True:  # an interrupted run leaves nothing waiting
-            try:
-                waiting.get_nowait()
-            except queue.Empty:
-                break
+        for _ in _taken(waiting):  # an interrupted run leaves nothing waiting
+            pass
         for thread in threads:
             thread.join()
+
+
+def _taken(waiting: queue.SimpleQueue[Entry]) -> Iterator[Entry]:
+    """Take what waits until nothing does."""
+    with contextlib.suppress(queue.Empty):
+        while True:
+            yield waiting.get_nowait()
 
 
 class _Worker:
@@ -96,8 +97,8 @@ class _Worker:
             timer.cancel()
         if line:
             return Result.from_json(json.loads(line))
-        self._process = None
-        status = process.wait()
+        self.stop()
+        status = process.returncode
         cause = f"took longer than {self._timeout:g} s" if expired else f"ended with {status}"
         return Result(entry, "error", detail=f"the process {cause}")
 
@@ -113,9 +114,10 @@ class _Worker:
         return self._process
 
     def stop(self) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait()
+        if self._process is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.communicate()  # the end of its input ends it
+            self._process = None
 
 
 def _serve(samples: int, lines: Any, write: Callable[[str], Any]) -> None:

@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 aten = torch.ops.aten
 
 
-def _draw(b: Builder, name: str, *args: Argument, ordered: bool = False) -> Any:
+def _draw(b: Builder, name: str, *args: Argument, ordered: bool = False) -> Value:
     """Call a kernel of ``dynreg_numpy.runtime.random``, which moves the generator on."""
     function = Function(f"random.{name}", Kind.LIBRARY, effect=True, unique=True)
     keywords = {"order": _order(b.out)} if ordered and _order(b.out) else {}
-    value = b.emit(function, GENERATOR, *args, result=b.out, **keywords)
-    return b.items(value) if isinstance(b.out, tuple) else value
+    return b.emit(function, GENERATOR, *args, result=b.out, **keywords)
 
 
 def _order(promised: ArrayType) -> tuple[int, ...] | None:
@@ -112,7 +111,7 @@ def bernoulli_each(b: Builder, _: Value, probability: Value, **__: Any) -> Value
 
 @lowers(aten.native_dropout.default)
 def dropout(b: Builder, x: Value, probability: float, train: bool | None) -> Any:
-    return _draw(b, "dropout", x, probability, train, _order(b.out[0]))
+    return b.items(_draw(b, "dropout", x, probability, train, _order(b.out[0])))
 
 
 @lowers(aten.exponential.default)
@@ -153,4 +152,4 @@ def rrelu(
     **_: Any,
 ) -> Any:
     del noise
-    return _draw(b, "rrelu", x, lower, upper, training)
+    return b.items(_draw(b, "rrelu", x, lower, upper, training))

@@ -44,8 +44,8 @@ def constrain_range(
     b: Builder,
     size: Argument,
     *,
-    min: Argument = None,
-    max: Argument = None,  # noqa: A002 - the schema's
+    min: Argument = None,  # noqa: A002 - the schema's name
+    max: Argument = None,  # noqa: A002 - as above
 ) -> None:
     b.effect("checks.bounds", size, min, max)
 
@@ -61,7 +61,7 @@ def with_effects(b: Builder, token: Argument, op: Any, *args: Argument, **keywor
     """An op in the order of the graph; the token that says so has no value."""
     del token
     kinds = b.out
-    b.out = kinds[1] if len(kinds) == 2 else kinds[1:] or None  # noqa: PLR2004 - token and result
+    b.out = kinds[1] if len(kinds) == 2 else kinds[1:] or None
     result = LOWERINGS[op](b, *args, **keywords)
     results = result if isinstance(result, tuple) else (result,)
     return (None, *results)

@@ -153,13 +153,15 @@ def cat(b: Builder, tensors: Sequence[Value], dim: int = 0) -> Value:
 
 @lowers(aten.flip.default)
 def flip(b: Builder, x: Value, dims: Sequence[int]) -> Value:
+    if not x.ndim:
+        return clone(b, x)
     return clone(b, b.view("np.flip", x, tuple(dims), shape=x.shape))
 
 
 @lowers(aten.roll.default)
 def roll(b: Builder, x: Value, shifts: Argument, dims: Argument = ()) -> Value:
-    if not dims:
-        return b.call("np.roll", x, shifts[0])
+    if not dims or not x.ndim:
+        return b.call("np.roll", x, shifts[0] if x.ndim else 0)
     return b.call("np.roll", x, tuple(shifts), tuple(dims))
 
 

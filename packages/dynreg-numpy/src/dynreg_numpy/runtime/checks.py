@@ -11,13 +11,13 @@ __all__ = ["bounds", "scalar", "tensor"]
 
 
 def scalar(condition: Any, message: str) -> None:
-    """Raise ``RuntimeError(message)`` unless a condition on sizes holds: ``aten._assert_scalar``."""
+    """Raise a RuntimeError unless a condition on sizes holds, as ``aten._assert_scalar`` does."""
     if not condition:
         raise RuntimeError(message)
 
 
 def tensor(condition: Array, message: str) -> None:
-    """Raise ``RuntimeError(message)`` if an array of one item is zero: ``aten._assert_async``."""
+    """Raise a RuntimeError if an array of one item is zero, as ``aten._assert_async`` does."""
     if not condition:
         raise RuntimeError(message)
 

@@ -165,7 +165,7 @@ def _normals(
         return (_normal_doubles(stream, count) * deviation + mean).astype(dtype)
     whole = count - count % _FILL
     # Numbers that the last block replaces are drawn all the same, but not in narrow formats.
-    drawn = count if dtype.itemsize >= 4 else whole  # noqa: PLR2004 - bytes of float32
+    drawn = count if dtype.itemsize >= 4 else whole
     units = _units(stream, drawn, dtype).astype(dtype, copy=False)
     result = np.empty(count, dtype)
     result[:whole] = _transformed(units[:whole], mean, deviation)
@@ -369,7 +369,7 @@ def multinomial(stream: Stream, weights: Array, count: int, replacement: bool) -
         exponentials = exponential(stream, wide.shape, 1.0, wide.dtype)
         ranks = wide / exponentials
         if count == 1:
-            return np.argmax(ranks, axis=-1, keepdims=True)
+            return np.asarray(np.argmax(ranks, axis=-1, keepdims=True))
         return sorting.topk(ranks, count, -1)[1]
     rows = wide.reshape(-1, wide.shape[-1])
     cumulative = np.cumsum(rows, axis=1)
@@ -378,7 +378,9 @@ def multinomial(stream: Stream, weights: Array, count: int, replacement: bool) -
     drawn = np.stack(
         [np.searchsorted(row, unit) for row, unit in zip(cumulative, units, strict=True)]
     )
-    return np.minimum(drawn, wide.shape[-1] - 1).astype(np.int64).reshape(*wide.shape[:-1], count)
+    # Rounding may leave the last sum under one.
+    indices: Array = np.minimum(drawn, wide.shape[-1] - 1).astype(np.int64)
+    return indices.reshape(*wide.shape[:-1], count)
 
 
 def rrelu(stream: Stream, x: Array, low: float, high: float, training: bool) -> tuple[Array, Array]:

@@ -91,18 +91,20 @@ def vector_norm(
     sizes = np.abs(x if x.dtype.kind == "c" else x.astype(wide, copy=False)).astype(
         wide, copy=False
     )
+    # NumPy's annotation of reduce has no tuple of axes together with keepdims.
+    add: Any = np.add
     norm: Any
     if order == 0:
         norm = np.count_nonzero(sizes, axis=axis, keepdims=keepdims)
     elif math.isinf(order):
-        extreme = np.maximum if order > 0 else np.minimum
+        extreme: Any = np.maximum if order > 0 else np.minimum
         norm = extreme.reduce(sizes, axis=axis, keepdims=keepdims, initial=0 if order > 0 else None)
     elif order == 1:
-        norm = np.add.reduce(sizes, axis=axis, keepdims=keepdims)
-    elif order == 2:  # noqa: PLR2004 - the Euclidean norm
-        norm = np.sqrt(np.add.reduce(np.square(sizes), axis=axis, keepdims=keepdims))
+        norm = add.reduce(sizes, axis=axis, keepdims=keepdims)
+    elif order == 2:
+        norm = np.sqrt(add.reduce(np.square(sizes), axis=axis, keepdims=keepdims))
     else:
-        norm = np.add.reduce(sizes**order, axis=axis, keepdims=keepdims) ** (1 / order)
+        norm = add.reduce(sizes**order, axis=axis, keepdims=keepdims) ** (1 / order)
     return np.asarray(norm).astype(dtype)
 
 
@@ -113,4 +115,5 @@ def xor_of_bits(x: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     """
     wide = np.asarray(x).astype(np.float64 if x.dtype.kind not in "biu" else np.int64)
     axis = axis if x.ndim else ()
-    return np.asarray(np.bitwise_xor.reduce(wide.view(np.uint64), axis=axis, keepdims=keepdims))
+    xor: Any = np.bitwise_xor
+    return np.asarray(xor.reduce(wide.view(np.uint64), axis=axis, keepdims=keepdims))
