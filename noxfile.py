@@ -111,6 +111,15 @@ def long(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def models(session: nox.Session) -> None:
+    """Run models of published libraries, which this installs, on the numpy backend."""
+    python, folder = torch_python(session), "packages/dynreg-numpy/tests/models"
+    wanted = ("-r", f"{folder}/requirements.txt")
+    session.run(python, "-m", "pip", "install", "-q", *CONSTRAINTS, *wanted, external=True)
+    session.run(python, "-m", "pytest", "-q", folder, "-m", "long", external=True)
+
+
+@nox.session(venv_backend="none")
 def coverage(session: nox.Session) -> None:
     """Measure the branch coverage of dynreg_core, which is to be whole."""
     session.run(

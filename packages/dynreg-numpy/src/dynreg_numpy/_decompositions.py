@@ -145,12 +145,6 @@ def _trilinear(
     return product.sum(summed, dtype=product.dtype) if summed else product
 
 
-@_decomposes(aten.multilabel_margin_loss.default)
-def _multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Any:
-    """As torch's kernel: its own decomposition differs where a row of targets ends early."""
-    return aten.multilabel_margin_loss_forward(x, target, reduction)[0]
-
-
 @_decomposes(aten._unique.default)
 def _unique(
     x: Tensor, is_sorted: bool = True, return_inverse: bool = False

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["check", "list_entries"]
 
 #: From best to worst: an entry is as good as its worst sample.
-_RANK = ("no samples", "not captured", "native", "fallback", "undetermined", "mismatch", "error")
+_RANK = (
+    *("no samples", "not captured", "native", "fallback"),
+    *("torch differs", "undetermined", "mismatch", "error"),
+)
 
 
 def _in_order(indices: Any, x: torch.Tensor, args: tuple[Any, ...], kwargs: Any) -> torch.Tensor:
@@ -279,15 +282,12 @@ def _compare(case: Case, runner: Callable[..., Any], *, dynamic: bool) -> tuple[
         return "error", set(), _short(error)
     finally:
         fallback = set(get_op_counts().fallback)
-    if runner is _run_gradient:  # torch promises no strides of gradients
-        problem = _difference(actual[0], expected[0]) or _difference(
-            actual[1], expected[1], strides=False
-        )
-    else:
-        problem = _difference(actual, expected)
+    problem = _difference_between(actual, expected, runner)
     if problem:
         if not _deterministic(case, runner, expected):
             return "undetermined", fallback, ""
+        if _torch_differs(case, runner, compiled, actual, expected):
+            return "torch differs", fallback, problem
         return "mismatch", fallback, problem
     return ("fallback" if fallback else "native"), fallback, ""
 
@@ -299,6 +299,24 @@ def _captured(case: Case, runner: Callable[..., Any], compiled: Any) -> bool:
     except Exception:  # noqa: BLE001 - torch captures it or it does not
         return False
     return True
+
+
+def _torch_differs(
+    case: Case, runner: Callable[..., Any], compiled: Any, actual: Any, expected: Any
+) -> bool:
+    """Whether torch's own kernels, run from the graph, give what we give and eager does not."""
+    torch.compiler.reset()
+    theirs = runner(case, partial(compiled, backend="aot_eager"))
+    return bool(_difference_between(theirs, expected, runner)) and not _difference_between(
+        actual, theirs, runner
+    )
+
+
+def _difference_between(actual: Any, expected: Any, runner: Callable[..., Any]) -> str:
+    if runner is not _run_gradient:
+        return _difference(actual, expected)
+    # Torch promises no strides of gradients.
+    return _difference(actual[0], expected[0]) or _difference(actual[1], expected[1], strides=False)
 
 
 def _deterministic(case: Case, runner: Callable[..., Any], expected: Any) -> bool:

@@ -28,6 +28,7 @@ OUTCOMES = {
     "mismatch": "a value, shape, dtype or stride differs from eager torch's",
     "error": "compiling or running it raised, or ended the process",
     "not captured": "torch.compile itself makes no whole graph of it",
+    "torch differs": "as torch's own aot_eager gives it, which is not what eager mode gives",
     "undetermined": "the result is not determined: uninitialised memory, or random numbers",
     "no samples": "torch has no sample that runs in eager mode",
 }

@@ -149,7 +149,7 @@ def _print(results: Sequence[Result]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    out = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    out = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
     for result in results:
         if result.outcome in {"mismatch", "error"}:
             first = (result.detail.splitlines() or [""])[0]
