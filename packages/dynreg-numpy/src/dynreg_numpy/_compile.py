@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,11 @@ class CompiledGraph:
                 return self._kernel(*arrays)
         except Exception as error:
             self._explain(error)
+            if _is_linalg_error(error):
+                kind = torch.linalg.LinAlgError  # type: ignore[attr-defined]  # not in its stub
+                raised = kind(str(error)).with_traceback(error.__traceback__)
+                _add_note(raised, *getattr(error, "__notes__", ()))
+                raise raised from None
             raise
 
     def _explain(self, error: Exception) -> None:
@@ -145,10 +151,15 @@ class _Output:
         return cls(lambda result, _: from_array(result))
 
 
-def _add_note(error: Exception, note: str) -> None:
+def _is_linalg_error(error: Exception) -> bool:
+    """Whether it is the one error of the runtime that stands for a type of torch's."""
+    linalg = sys.modules.get("dynreg_numpy.runtime.linalg")
+    return linalg is not None and isinstance(error, linalg.LinAlgError)
+
+
+def _add_note(error: Exception, *notes: str) -> None:
     # BaseException.add_note came with Python 3.11; this is what it does.
-    notes = [*getattr(error, "__notes__", ()), note]
-    error.__notes__ = notes
+    error.__notes__ = [*getattr(error, "__notes__", ()), *notes]
 
 
 def _converter(value: Any) -> Callable[[Any], Any]:

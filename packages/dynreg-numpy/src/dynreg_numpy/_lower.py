@@ -411,11 +411,13 @@ _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in [^\n]*\n(?P
 
 def origin_of(node: fx.Node) -> Origin:
     """Return where in the user's code a node comes from: the innermost frame of its trace."""
+    target: Any = node.target
+    op = str(node.args[_WRAPPERS[target]] if target in _WRAPPERS else target)
     frames = list(_FRAME.finditer(node.meta.get("stack_trace") or ""))
     if not frames:
-        return Origin(str(node.target))
+        return Origin(op)
     last = frames[-1]
-    return Origin(str(node.target), f"{last['file']}:{last['line']}", last["code"].strip())
+    return Origin(op, f"{last['file']}:{last['line']}", last["code"].strip())
 
 
 def safe_name(name: str) -> str:
