@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dynreg_numpy.ir import DType
 
-__all__ = ["LOWERINGS", "WIDENED_FLOATS", "Builder", "kernels", "lowers"]
+__all__ = ["LOWERINGS", "Builder", "kernels", "lowers"]
 
 Lowering: TypeAlias = "Callable[..., Any]"
 LoweringT = TypeVar("LoweringT", bound="Callable[..., Any]")
@@ -35,9 +35,6 @@ LOWERINGS: dict[Any, Lowering] = {}
 
 #: Formats that torch's CPU kernels load, compute on as float32, and round on storing.
 _WIDENED = {torch.float16: np.dtype(np.float32), torch.bfloat16: np.dtype(np.float32)}
-
-WIDENED_FLOATS = frozenset(numpy_dtype(dtype) for dtype in _WIDENED)
-"""Their NumPy dtypes."""
 
 
 def lowers(*overloads: Any) -> Callable[[LoweringT], LoweringT]:

@@ -11,7 +11,7 @@ import torch
 
 from dynreg_numpy._dtypes import numpy_dtype
 from dynreg_numpy.ir import Argument, ArrayType, Value
-from dynreg_numpy.lowering import WIDENED_FLOATS, Builder, Promotion, lowers
+from dynreg_numpy.lowering import Builder, Promotion, lowers
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -144,17 +144,9 @@ def addcdiv(b: Builder, x: Value, y: Value, z: Value, *, value: Argument = 1) ->
     return _add_scaled(b, "true_divide", x, y, z, value)
 
 
-def _stored(number: Argument, dtype: np.dtype[Any]) -> Argument:
-    """A factor as torch's kernels have it: rounded to the dtype of the result."""
-    if isinstance(number, float) and dtype in WIDENED_FLOATS:
-        return float(np.asarray(number).astype(dtype))
-    return number
-
-
 def _add_scaled(b: Builder, name: str, x: Value, y: Value, z: Value, scale: Argument) -> Argument:
     """``x + scale · y ∘ z``, rounded once."""
     (x, y, z), result = b.promote(x, y, z)
-    scale = _stored(scale, result)
     if scale != 1:
         y = b.pointwise("mul", y, b.cast(scale, y.dtype))
     return b.cast(b.pointwise("add", x, b.pointwise(name, y, z)), result)
@@ -165,15 +157,19 @@ def addr(
     b: Builder, x: Value, y: Value, z: Value, *, beta: Argument = 1, alpha: Argument = 1
 ) -> Argument:
     (x, y, z), result = b.promote(x, y, z)
-    alpha, beta = _stored(alpha, result), _stored(beta, result)
+
+    def times(value: Value, factor: Argument) -> Any:  # rounded as torch does, after each step
+        product = b.pointwise("mul", value, factor)
+        return b.cast(b.cast(product, result), product.dtype)
+
     column = b.reshape(y, (y.shape[0], 1))
     if alpha != 1:
-        column = b.pointwise("mul", column, b.cast(alpha, y.dtype))
-    product = b.pointwise("mul", column, z)
+        column = times(column, b.cast(alpha, y.dtype))
+    product = times(column, z)
     if beta == 0:
         return b.cast(product, result)
     if beta != 1:
-        x = b.pointwise("mul", x, b.cast(beta, x.dtype))
+        x = times(x, b.cast(beta, x.dtype))
     return b.cast(b.pointwise("add", x, product), result)
 
 
