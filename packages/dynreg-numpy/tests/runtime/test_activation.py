@@ -100,7 +100,11 @@ def test_units_agree(oracle, reference, kernel, dtype, size):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize(("reference", "kernel"), UNITS.values(), ids=UNITS)
 def test_units_agree_at_the_extremes(oracle, reference, kernel, dtype):
-    x = torch.cat([SPECIAL, torch.linspace(-30, 30, 301)]).to(dtype)
+    special = SPECIAL
+    if reference is aten.gelu and dtype is torch.float32:
+        # Of +inf, torch's AVX-512 kernel makes NaN, the other ones and float64 make +inf.
+        special = special[~special.isinf()]
+    x = torch.cat([special, torch.linspace(-30, 30, 301)]).to(dtype)
     oracle.same(reference, kernel, x)
 
 

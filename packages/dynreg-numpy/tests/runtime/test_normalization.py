@@ -17,8 +17,10 @@ DTYPES = [
     pytest.param(torch.bfloat16, torch.bfloat16, id="bfloat16"),
     pytest.param(torch.bfloat16, torch.float32, id="bfloat16 with float32 parameters"),
 ]
-#: float32 sums in another order
-SUMS = {torch.float32: {"rtol": 1e-5, "atol": 1e-4}}
+#: float32 sums, of up to 33,800 terms, in another order
+SUMS = {torch.float32: {"rtol": 1e-5, "atol": 5e-4}}
+#: results normalised by statistics that are rounded to bfloat16 first
+ROUNDED = {torch.bfloat16: {"rtol": 0.016, "atol": 0.016}}
 SHAPES = [(4, 6), (3, 6, 5), (2, 6, 4, 5), (2, 6, 3, 2, 2), (2, 6, 130, 130)]
 
 
@@ -36,8 +38,13 @@ def test_batch_norm_agrees(oracle, shape, dtype, parameter, training):
     weight, bias = parameters(6, parameter)
     mean, var = torch.randn(6, dtype=parameter), torch.rand(6, dtype=parameter) + 0.5
     args = (x, weight, bias, mean, var, training, 0.1, 1e-5)
-    expected = oracle.exactly(aten._native_batch_norm_legit_functional, *args)
-    oracle.agree(normalization.batch_norm(*oracle.array(args)), expected, SUMS)
+    # With narrow parameters torch keeps the batch's statistics in their dtype, and normalises
+    # by what it keeps: the result in float32 is not what it approximates then.
+    rounds = training and parameter is torch.bfloat16
+    run = aten._native_batch_norm_legit_functional
+    expected = run(*args) if rounds else oracle.exactly(run, *args)
+    actual = normalization.batch_norm(*oracle.array(args))
+    oracle.agree(actual, expected, ROUNDED if rounds else SUMS)
     grad = torch.randn(shape).to(dtype)
     args = (grad, x, weight, mean, var, *expected[1:3], training, 1e-5, [True, True, True])
     oracle.agree(

@@ -125,7 +125,9 @@ def test_only_masked_grid_gradients_are_computed(mask):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_grid_sampler_of_other_dtypes_agrees(oracle, dtype):
     x, grid = torch.randn(2, 3, 5, 6).to(dtype), (torch.rand(2, 4, 4, 2) * 2 - 1).to(dtype)
-    oracle.same(aten.grid_sampler_2d, resampling.grid_sampler, x, grid, 0, 0, False)
+    # Narrow formats are rounded after each step, so the float32 result is not what is wanted.
+    expected = aten.grid_sampler_2d(x, grid, 0, 0, False)
+    oracle.agree(resampling.grid_sampler(*oracle.array((x, grid)), 0, 0, False), expected)
 
 
 @pytest.mark.parametrize("padding", [0, 1])
