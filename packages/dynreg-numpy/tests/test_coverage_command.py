@@ -40,9 +40,14 @@ def test_a_share_under_the_bar_is_an_error():
 
 
 def test_an_unknown_entry_is_a_usage_error():
-    result = run("no_such_op")
+    result = run("add", "no_such_op")
     assert result.exit_code == 2
-    assert "no entry of torch's databases is named no_such_op" in result.output
+    assert "torch has no entry named no_such_op for --mode inference" in result.output
+
+
+def test_a_module_goes_by_the_name_torch_gives_it():
+    result = run("nn.Linear", "--mode", "eval", "--samples", "1", "--workers", "1")
+    assert result.exit_code == 0, result.output
 
 
 def test_a_worker_that_ends_takes_one_entry_with_it(monkeypatch):

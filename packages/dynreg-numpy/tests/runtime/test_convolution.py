@@ -117,6 +117,20 @@ def test_tiles_cover_the_result(oracle, x, weight, params, channels_last):
     )
 
 
+def test_volumetric_weight_gradient_is_summed_as_torchs():
+    x, weight, _ = Case((2, 4, 3, 4, 5), (4, 5, 3, 3, 3), False, PLAIN, False).tensors(
+        torch.float32
+    )
+    params = ((1,) * 3, (0,) * 3, (1,) * 3, True, (0,) * 3, 1)
+    grad = torch.randn(2, 5, 5, 6, 7)
+    mask = [False, True, False]
+    _, expected, _ = aten.convolution_backward(grad, x, weight, None, *params, mask)
+    arrays = (tensor.numpy() for tensor in (grad, x, weight))
+    _, actual, _ = convolution_backward(*arrays, None, *params, mask)
+    # Rounding in another order would leave a sum of 120 terms about 1e-6 off.
+    torch.testing.assert_close(torch.from_numpy(actual), expected, rtol=1e-6, atol=1e-6)
+
+
 def test_float32_agrees(oracle):
     params = (*PLAIN[:5], 2)
     x, weight, bias = Case((2, 6, 9, 9), (8, 3, 3, 3), True, params, False).tensors(torch.float32)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from dynreg_numpy.runtime import linalg
+from dynreg_numpy.runtime.matrix import addbmm
 
 aten = torch.ops.aten
 DTYPES = pytest.mark.parametrize(
@@ -341,3 +342,19 @@ def test_codes_mean_what_they_do_in_torch(name, codes):
     assert str(ours.value) in str(theirs.value).replace("please report a bug to PyTorch. ", "")
     linear = isinstance(theirs.value, torch.linalg.LinAlgError)
     assert isinstance(ours.value, linalg.LinAlgError) is linear
+
+
+def test_exponentials_of_large_matrices_round_as_torchs(oracle):
+    # Squaring doubles the relative error, so that a more exact method would not be close.
+    a = torch.randn(3, 5, 5) * 4
+    oracle.same(aten.linalg_matrix_exp, linalg.matrix_exp, a)
+    oracle.same(aten.linalg_matrix_exp, linalg.matrix_exp, torch.randn(16, 16))
+
+
+def test_small_products_cancel_as_torchs(oracle):
+    x, y, z = torch.zeros(4, 3), torch.randn(5, 4, 6), torch.randn(5, 6, 3)
+    x -= torch.bmm(y.double(), z.double()).sum(0).float()  # all that remains is rounding
+    expected = aten.addbmm(x, y, z)
+    assert expected.abs().max() < 1e-5
+    actual = addbmm(x.numpy(), y.numpy(), z.numpy(), 1, 1)
+    assert torch.equal(torch.from_numpy(actual), expected)

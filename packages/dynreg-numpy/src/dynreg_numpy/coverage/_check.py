@@ -71,12 +71,18 @@ def list_entries(
     Args:
         modes: Keys of :data:`~dynreg_numpy.coverage.MODES`.
         dtypes: Names of dtypes; empty for all that an entry supports on a CPU.
-        names: Names of entries; empty for all.
+        names: Names of entries, with or without their variant; empty for all.
+
+    Raises:
+        LookupError: None of the databases has a name; its arguments are the names that are missing.
     """
+    known = {alias for mode in modes for item in _database(mode).items() for alias in _names(*item)}
+    if missing := [name for name in names if name not in known]:
+        raise LookupError(*missing)
     entries = []
     for mode in modes:
         for name, info in sorted(_database(mode).items()):
-            if names and name not in names and name.partition(".")[0] not in names:
+            if names and _names(name, info).isdisjoint(names):
                 continue
             supported = _supported(info, mode)
             entries += [
@@ -85,6 +91,11 @@ def list_entries(
                 if not dtypes or dtype in dtypes
             ]
     return entries
+
+
+def _names(entry: str, info: Any) -> set[str]:
+    """Return what a user may call an entry: with its variant, or as torch's database names it."""
+    return {entry, info.name}
 
 
 def _database(mode: str) -> dict[str, Any]:

@@ -75,11 +75,14 @@ def coverage(
     from dynreg_numpy.coverage._workers import measure
 
     chosen = () if "all" in dtypes else dtypes
-    entries = list_entries(modes, chosen, names)
-    if not entries:
+    try:
+        entries = list_entries(modes, chosen, names)
+    except LookupError as error:
         raise click.UsageError(
-            f"no entry of torch's databases is named {', '.join(names)} with these dtypes and modes"
-        )
+            f"torch has no entry named {', '.join(error.args)} for --mode {', '.join(modes)}"
+        ) from None
+    if not entries:
+        raise click.UsageError(f"no entry has a sample of --dtype {', '.join(dtypes)}")
     started = time.monotonic()
     results = list(_with_progress(measure(entries, samples=samples, workers=workers), len(entries)))
     results.sort(key=lambda result: str(result.entry))

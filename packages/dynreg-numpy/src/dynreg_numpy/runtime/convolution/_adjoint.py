@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The gradient of the weight is added to once per tile: enough columns that the matmul costs more.
 _WEIGHT_COLUMNS = 512
+#: Multiplications up to which a sum follows torch's order term by term; BLAS is faster beyond.
+_SMALL = 1 << 17
 
 
 def input_adjoint(y: Array, weight: Array, g: Geometry, out: Array) -> Array:
@@ -74,6 +76,33 @@ def weight_adjoint(y: Array, x: Array, g: Geometry, out: Array) -> Array:
             np.matmul(grad, columns.swapaxes(1, 2), out=result)
         else:
             result += np.matmul(grad, columns.swapaxes(1, 2))
+    return out
+
+
+def volumetric_weight_adjoint(y: Array, x: Array, g: Geometry, out: Array) -> Array:
+    r"""Fill ``out`` as :func:`weight_adjoint` does, small float32 sums in torch's order.
+
+    Torch's gradient of a transposed convolution in three dimensions is one chain of fused
+    multiply-adds over samples and positions. Where the terms cancel, any other order of summation
+    differs from it by more than the tolerance for float32.
+
+    Args:
+        y: see :func:`weight_adjoint`.
+        x: see :func:`weight_adjoint`.
+        g: see :func:`weight_adjoint`.
+        out: the result.
+    """
+    terms = g.batch * g.positions
+    if out.dtype != np.float32 or g.groups != 1 or out.size * terms > _SMALL:
+        return weight_adjoint(y, x, g, out)
+    total = np.zeros((g.out_channels, g.depth), np.float32)
+    by_group = y.reshape(g.batch, 1, -1, g.positions)
+    for piece, columns in unfold_channels_first(g, x.dtype, _WEIGHT_COLUMNS)(x):
+        rows = _samples_inside(by_group[piece.samples, ..., piece.flat])[0]
+        for row, column in zip(rows.T.astype(float), columns[0].T.astype(float), strict=True):
+            # The product is exact in float64, so that the sum is rounded once, as when fused.
+            total = (total + np.multiply.outer(row, column)).astype(np.float32)
+    out[...] = total.reshape(out.shape)
     return out
 
 

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dynreg_numpy.runtime._arrays import Array, as_tuple, empty, is_channels_last, narrow, widen
-from dynreg_numpy.runtime.convolution._adjoint import input_adjoint, weight_adjoint
+from dynreg_numpy.runtime.convolution._adjoint import (
+    input_adjoint,
+    volumetric_weight_adjoint,
+    weight_adjoint,
+)
 from dynreg_numpy.runtime.convolution._correlate import correlate
 from dynreg_numpy.runtime.convolution._geometry import Geometry, Ints
 
@@ -130,7 +134,8 @@ def convolution_backward(
     if output_mask[1]:
         result = np.empty(weight.shape, y.dtype)
         if transposed:
-            weight_adjoint(wide, y, g, result)
+            adjoint = volumetric_weight_adjoint if len(g.kernel) == 3 else weight_adjoint
+            adjoint(wide, y, g, result)
         else:
             weight_adjoint(y, wide, g, result)
         grad_weight = narrow(result, weight.dtype)
