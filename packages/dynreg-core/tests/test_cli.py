@@ -207,6 +207,86 @@ def test_info_of_an_unknown_name():
     golden("info_unknown", done.output)
 
 
+COUNTING = """
+schema = 1
+
+[backends.acme]
+op-counts = "acme_counts:get_op_counts"
+"""
+COUNTS = """
+import types
+
+native, fallback = {}, {}
+
+
+def get_op_counts():
+    return types.SimpleNamespace(native=native, fallback=fallback)
+"""
+SCRIPT = """
+import pathlib
+import sys
+
+import acme_counts
+import beside
+
+if sys.argv[1:] == ["compile"]:
+    acme_counts.native.update({"aten.add.Tensor": 2, "aten.mm.default": 3})
+    acme_counts.fallback.update({"acme.norm.default": 1})
+    sys.exit(3)
+assert __name__ == "__main__"
+"""
+
+
+@pytest.fixture
+def counting(site, torch_source, monkeypatch):
+    """A backend that counts ops, and a script that compiles with it if told so."""
+    site.package("acme_compiler", dynreg_toml=COUNTING)
+    site.module("acme_counts", COUNTS)
+    site.distribution(
+        "acme-compiler",
+        "1.2",
+        backends={"acme": "acme_compiler:compile_graph", "plain": "acme_compiler:compile_graph"},
+        manifests={"acme": "acme_compiler:dynreg.toml"},
+    )
+    use_only(monkeypatch, site, torch_source)
+    folder = site.folder / "scripts"
+    folder.mkdir()
+    (folder / "beside.py").touch()
+    monkeypatch.delitem(sys.modules, "beside", raising=False)
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    return str(script)
+
+
+def test_info_counts_the_ops_of_a_script(counting):
+    before = sys.argv, sys.path[:]
+    done = dynreg("info", "acme", "--run", counting, "--", "compile")
+    assert done.exit_code == 3  # the script's
+    golden("info_run", done.output)
+    told = json.loads(dynreg("info", "acme", "--json", "--run", counting).output)
+    assert told["fallback"] == {"acme.norm.default": 1}
+    assert told["native"] == {"aten.add.Tensor": 2, "aten.mm.default": 3}
+    assert (sys.argv, sys.path) == before
+
+
+def test_info_says_that_a_script_compiled_nothing(counting):
+    done = dynreg("info", "acme", "--run", counting)
+    assert done.exit_code == 0
+    assert done.output == f"{counting} compiled nothing with backend 'acme'\n"
+
+
+def test_info_of_a_backend_that_counts_nothing(counting):
+    done = dynreg("info", "plain", "--run", counting)
+    assert done.exit_code == 1
+    assert "backend 'plain' does not count the ops that it compiles" in done.output
+
+
+def test_info_refuses_arguments_without_a_script(counting):
+    done = dynreg("info", "acme", "--", counting)
+    assert done.exit_code == 2
+    assert "--run SCRIPT" in done.output
+
+
 # --- doctor ------------------------------------------------------------------------------------
 
 

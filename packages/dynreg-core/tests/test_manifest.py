@@ -25,6 +25,7 @@ schema = 1
 description = "Compiles for Acme accelerators"
 tags = ["fast"]
 homepage = "https://example.com/acme"
+op-counts = "acme.counters:get_op_counts"
 torch = ">=2.13,<3"
 devices = ["acme", "cpu"]
 training = true
@@ -70,6 +71,7 @@ def test_everything_that_the_format_has():
         description="Compiles for Acme accelerators",
         tags=("fast",),
         homepage="https://example.com/acme",
+        op_counts="acme.counters:get_op_counts",
         torch=">=2.13,<3",
         devices=("acme", "cpu"),
         training=True,
@@ -83,7 +85,7 @@ def test_everything_that_the_format_has():
         ),
         requires=Requirements(("acme.runtime",), ("acmec",), ("ACME_HOME",)),
     )
-    assert plain == BackendManifest("plain", "dynreg.toml", 35)
+    assert plain == BackendManifest("plain", "dynreg.toml", 36)
     assert plain.options is None  # it does not say, which is not the same as having none
 
 
@@ -449,6 +451,7 @@ backends = st.fixed_dictionaries(
         "description": values,
         "tags": values,
         "homepage": values,
+        "op-counts": values,
         "devices": values,
         "training": values,
         "aliases": st.dictionaries(st.sampled_from(["a", "a b"]), values, max_size=2),

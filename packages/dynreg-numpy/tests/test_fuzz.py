@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 DTYPES = (
     torch.float32,
     torch.float64,
+    torch.float16,
+    torch.bfloat16,
     torch.int64,
     torch.int32,
     torch.uint8,
@@ -60,7 +62,7 @@ OPS = {
     "cumsum": (1, lambda x: x.cumsum(0)),
     "softmax": (1, lambda x: x.softmax(-1)),
     "norm": (1, lambda x: x.norm(dim=-1)),
-    "matmul": (2, lambda x, y: torch.tanh(x @ y)),
+    "matmul": (2, lambda x, y: torch.tanh(x @ y.to(x.dtype))),
     "outer": (2, lambda x, y: x[..., None] * y.flatten()[:2]),
     "t": (1, lambda x: x.transpose(0, -1)),
     "reshape": (1, lambda x: x.reshape(-1)),

@@ -1,4 +1,4 @@
-"""Four kinds of models against eager: output, gradients, and one step of an optimizer."""
+"""Kinds of models against eager: output, gradients, and one step of an optimizer."""
 
 import copy
 
@@ -56,6 +56,23 @@ class Lstm(nn.Module):
         return torch.randint(20, (batch, 7))
 
 
+class Signals(nn.Module):
+    """An LSTM on data, which has no gradient: torch emits oneDNN's op for the whole layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(6, 8, bidirectional=True, batch_first=True)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x):
+        outputs, (hidden, memory) = self.lstm(x)
+        return self.head(outputs[:, 2]) + hidden.sum() * memory.mean()
+
+    @staticmethod
+    def example(batch):
+        return torch.randn(batch, 7, 6)
+
+
 class Transformer(nn.Module):
     def __init__(self):
         super().__init__()
@@ -72,7 +89,7 @@ class Transformer(nn.Module):
         return torch.randint(20, (batch, 7))
 
 
-MODELS = [Mlp, ConvNet, Lstm, Transformer]
+MODELS = [Mlp, ConvNet, Lstm, Signals, Transformer]
 
 
 @pytest.fixture(autouse=True)

@@ -143,6 +143,7 @@ def _backend(name: str, table: dict[str, Any], file: str, line: int) -> BackendM
         description=table.get("description", ""),
         tags=tuple(table.get("tags", ())),
         homepage=table.get("homepage", ""),
+        op_counts=table.get("op-counts", ""),
         torch=table.get("torch", ""),
         devices=tuple(table.get("devices", ())),
         training=table.get("training"),

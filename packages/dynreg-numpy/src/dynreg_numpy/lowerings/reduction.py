@@ -161,9 +161,10 @@ def cumprod(b: Builder, x: Value, dim: int, **_: Any) -> Argument:
 
 
 def _scan(b: Builder, source: str, x: Value, dim: int) -> Argument:
-    wide = b.widen(b.cast(x, b.out.dtype))
+    cast = b.cast(x, b.out.dtype)
     if x.ndim == 0:
-        return wide
+        return cast
+    wide = b.widen(cast)
     return b.cast(b.call(source, wide, dim, wide.dtype, dtype=wide.dtype), b.out.dtype)
 
 

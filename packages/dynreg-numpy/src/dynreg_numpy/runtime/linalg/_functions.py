@@ -55,8 +55,9 @@ def _parity(pivots: Array, a: Array) -> Array:
 
 
 # Coefficients of I, A, A^2, A^3 and A^6 in the five factors of a Taylor polynomial of degree 18
-# that needs five products. Source: P. Bader, S. Blanes and F. Casas, "Computing the Matrix Exponential
-# with an Optimized Taylor Polynomial Approximation", Mathematics 7 (2019) 1174, table 3.
+# that needs five products. Source: P. Bader, S. Blanes and F. Casas, "Computing the Matrix
+# Exponential with an Optimized Taylor Polynomial Approximation", Mathematics 7 (2019) 1174,
+# table 3.
 _TAYLOR_18 = (
     (0.0, -0.100365581030144618291, -0.00802924648241156932449, -0.000892138498045729985177, 0.0),
     (
