@@ -121,6 +121,34 @@ def models(session: nox.Session) -> None:
     session.run(python, "-m", "pytest", "-q", folder, "-m", "long", external=True)
 
 
+#: Name of a run, and what ``dynreg numpy coverage`` is told: the rows of docs/coverage.md.
+COVERAGE_RUNS = {
+    "inference": ("--samples", "4"),
+    "dtypes": ("--dtype", "all", "--samples", "2"),
+    "gradients": ("--mode", "gradient", "--dtype", "float32", "--dtype", "float64"),
+    "dynamic": ("--mode", "dynamic", "--samples", "4"),
+    "modules": ("--mode", "train", "--mode", "eval", "--samples", "8"),
+}
+
+
+@nox.session(venv_backend="none")
+def op_coverage(session: nox.Session) -> None:
+    """Run all of torch's test cases on the numpy backend, and write docs/coverage.md from them."""
+    python = torch_python(session)
+    folder = ROOT / "build" / "coverage"
+    folder.mkdir(parents=True, exist_ok=True)
+    dynreg = (python, "-m", "dynreg_core", "numpy")
+    for name, arguments in COVERAGE_RUNS.items():
+        run = (*dynreg, "coverage", *arguments, "--json", str(folder / f"{name}.json"))
+        # Status 1 says that something differs: the page lists it.
+        session.run(*run, external=True, success_codes=[0, 1], env={"OMP_NUM_THREADS": "1"})
+    files = [str(folder / f"{name}.json") for name in COVERAGE_RUNS]
+    page = session.run(
+        *(*dynreg, "report", *files, "--made-by", "nox -s op_coverage"), external=True, silent=True
+    )
+    (ROOT / "docs" / "coverage.md").write_text(page, encoding="utf-8")
+
+
 @nox.session(venv_backend="none")
 def coverage(session: nox.Session) -> None:
     """Measure the branch coverage of dynreg_core, which is to be whole."""

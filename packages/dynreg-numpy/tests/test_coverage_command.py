@@ -31,6 +31,32 @@ def test_it_counts_writes_json_and_a_page(tmp_path):
     assert "http" not in text  # the page needs nothing from elsewhere
 
 
+def test_reports_make_a_page_of_markdown(tmp_path):
+    results = [
+        Result(Entry("add", "float32", "inference"), "native", 2),
+        Result(Entry("chalf", "float32", "inference"), "fallback", 2, ("aten._to_copy.default",)),
+        Result(Entry("mul", "float32", "inference"), "mismatch", 1, (), "values | differ\nby 1"),
+        Result(Entry("empty", "float32", "inference"), "undetermined", 2),
+    ]
+    file = tmp_path / "report.json"
+    flat = [result.to_json() for result in results]
+    file.write_text(json.dumps({"versions": {"torch": "2.13"}, "samples": 2, "results": flat}))
+    result = CliRunner().invoke(command, ["report", str(file), "--made-by", "nox -s some"])
+    assert result.exit_code == 0, result.output
+    assert "Made by `nox -s some`, with torch 2.13." in result.output
+    assert "| inference | float32 | 2 | 3 | 1 | 1 | 1 | 0 | 0 | 66.67 | 33.33 |" in result.output
+    assert "| `chalf` | float32 | inference | fallback | aten._to_copy.default |" in result.output
+    assert "| `mul` | float32 | inference | mismatch | values &#124; differ |" in result.output
+
+
+def test_what_is_no_report_is_a_usage_error(tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text("{}")
+    result = CliRunner().invoke(command, ["report", str(file)])
+    assert result.exit_code == 2
+    assert "is no report of coverage: KeyError('results')" in result.output
+
+
 def test_a_share_under_the_bar_is_an_error():
     names = ("--dtype", "float32", "--workers", "1", "--samples", "1", "--fail-under", "100")
     result = run("chalf", *names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["AGREE", "MODES", "OUTCOMES", "Entry", "Result", "summarize"]
+__all__ = ["AGREE", "MODES", "OUTCOMES", "Entry", "Result", "share", "summarize"]
 
 JSON: TypeAlias = "dict[str, Any]"
 
@@ -91,3 +91,9 @@ def summarize(results: Iterable[Result]) -> dict[str, dict[str, int]]:
     for result in results:
         counts.setdefault(result.entry.mode, Counter())[result.outcome] += 1
     return {mode: {key: count[key] for key in OUTCOMES} for mode, count in counts.items()}
+
+
+def share(counts: dict[str, int], outcome: str) -> float:
+    """Percentage of what Dynamo captures and is determined; 100 where there is nothing."""
+    total = sum(counts[key] for key in ("native", "fallback", "mismatch", "error"))
+    return 100 * counts[outcome] / total if total else 100.0

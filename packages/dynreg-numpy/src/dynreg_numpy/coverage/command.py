@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dynreg_numpy.coverage._results import MODES, OUTCOMES, Result, summarize
+from dynreg_numpy.coverage._results import MODES, OUTCOMES, Result, share, summarize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,12 +94,31 @@ def coverage(
 
         html_file.write_text(render(report), encoding="utf-8")
     _print(results)
-    worst = min(_share(counts, "native") for counts in summarize(results).values())
+    worst = min(share(counts, "native") for counts in summarize(results).values())
     if any(result.outcome in {"mismatch", "error"} for result in results):
         raise SystemExit(1)
     if fail_under is not None and worst < fail_under:
         click.echo(f"error: {worst:.2f} % native is under {fail_under:g} %", err=True)
         raise SystemExit(1)
+
+
+@command.command("report")
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--made-by", default="dynreg numpy report", help="Command to name on the page.")
+def report(reports: tuple[Path, ...], made_by: str) -> None:
+    """Print one page of Markdown from REPORTS, which 'dynreg numpy coverage --json' wrote."""
+    from dynreg_numpy.coverage._markdown import render
+
+    click.echo(render([_read(file) for file in reports], made_by), nl=False)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        Result.from_json(found["results"][0])
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise click.UsageError(f"{file} is no report of coverage: {error!r}") from None
+    return found
 
 
 def _with_progress(results: Iterator[Result], count: int) -> Iterator[Result]:
@@ -142,12 +161,6 @@ def _report(results: Sequence[Result], samples: int, seconds: float) -> dict[str
     }
 
 
-def _share(counts: dict[str, int], outcome: str) -> float:
-    """Percentage of what Dynamo captures and is determined; 100 where there is nothing."""
-    total = sum(counts[key] for key in ("native", "fallback", "mismatch", "error"))
-    return 100 * counts[outcome] / total if total else 100.0
-
-
 def _print(results: Sequence[Result]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -166,7 +179,7 @@ def _print(results: Sequence[Result]) -> None:
     table.add_column("% agree", justify="right")
     table.add_column("% native", justify="right")
     for mode, counts in summarize(results).items():
-        native, fallback = _share(counts, "native"), _share(counts, "fallback")
+        native, fallback = share(counts, "native"), share(counts, "fallback")
         table.add_row(
             mode,
             *(str(counts[outcome]) for outcome in OUTCOMES),
