@@ -160,6 +160,18 @@ def test_outputs_alias_inputs_where_torch_says_so():
     assert copy_.data_ptr() != x.data_ptr()
 
 
+def test_a_result_that_equals_an_input_is_not_the_input():
+    def f(x):
+        total = x.cumsum(0)  # of one number, which it is
+        x.mul_(2)
+        return total
+
+    x = torch.tensor(0.5)
+    total = compiled(f)(x)
+    assert (total, x) == (0.5, 1)
+    assert total.data_ptr() != x.data_ptr()
+
+
 def test_equal_outputs_do_not_share_memory():
     one, other = compiled(lambda x: (x + 1, x + 1))(torch.zeros(3))
     one.add_(5)

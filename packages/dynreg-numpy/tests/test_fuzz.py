@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 DTYPES = (
@@ -23,6 +23,8 @@ DTYPES = (
     torch.bool,
     torch.complex64,
 )
+
+TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 #: Name, number of operands, and what it does. Results stay small, so that rounding does.
 OPS = {
@@ -165,17 +167,36 @@ def copied(inputs):
     return [copy.copy_(x) for copy, x in zip(copies, inputs, strict=True)]
 
 
-def check(graph):
+def compiled(graph, backend):
     torch._dynamo.reset()
-    theirs, ours = copied(graph.inputs), copied(graph.inputs)
-    expected = graph(*theirs)
+    inputs = copied(graph.inputs)
 
     def run(*inputs):
         return graph(*inputs)
 
-    actual = torch.compile(run, backend="numpy", fullgraph=True, dynamic=False)(*ours)
-    torch.testing.assert_close(actual, expected, equal_nan=True, rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(ours, theirs, equal_nan=True)
+    results = torch.compile(run, backend=backend, fullgraph=True, dynamic=False)(*inputs)
+    return results, inputs
+
+
+def agree(actual, expected, tolerance):
+    close = {"equal_nan": True, "rtol": tolerance, "atol": tolerance}
+    torch.testing.assert_close(actual, expected, **close)
+
+
+def check(graph):
+    inputs = copied(graph.inputs)
+    expected = graph(*inputs), inputs
+    # A few roundings of the narrowest dtype that a value may have come through.
+    dtypes = {x.dtype for x in (*graph.inputs, *expected[0])}
+    tolerance = max(TOLERANCES.get(dtype, 1e-4) for dtype in dtypes)
+    actual = compiled(graph, "numpy")
+    try:
+        agree(actual, expected, tolerance)
+    except AssertionError:
+        # Some are lost before a backend sees the graph: x.cumsum(0) of one number hides that x
+        # is written to later. They have to come out as torch's own reference backend has them.
+        event("torch's aot_eager differs from eager")
+        agree(actual, compiled(graph, "aot_eager"), tolerance)
 
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

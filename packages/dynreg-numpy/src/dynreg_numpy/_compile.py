@@ -89,7 +89,10 @@ class CompiledGraph:
         self._kernel = load(generated)
         self._into = [_converter(value) for value in program.inputs]
         inputs = {value: i for i, value in enumerate(program.inputs) if isinstance(value, Value)}
-        self._out_of = [_Output.of(output, inputs) for output in program.outputs]
+        self._out_of = [
+            _Output.of(output, storage, inputs)
+            for output, storage in zip(program.outputs, program.storages, strict=True)
+        ]
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Run the graph; ``args`` is emptied, so that what dies in it can be freed."""
@@ -140,15 +143,16 @@ class _Output:
     base: int = -1
 
     @classmethod
-    def of(cls, output: Any, inputs: Mapping[Value, int]) -> _Output:
-        """Look at an output of a program."""
+    def of(cls, output: Any, storage: str, inputs: Mapping[Value, int]) -> _Output:
+        """Look at an output of a program, and at which memory torch has it in."""
         if not isinstance(output, Value):
             return cls(lambda result, _: result)
-        if output in inputs:  # the very tensor that came in
-            return cls(lambda _, base: base, inputs[output])
-        if root(output) in inputs:
-            return cls(from_view, inputs[root(output)])
-        return cls(lambda result, _: from_array(result))
+        owner = root(output)
+        if owner not in inputs or owner.name != storage:
+            return cls(lambda result, _: from_array(result))
+        if output is owner:  # the very tensor that came in
+            return cls(lambda _, base: base, inputs[owner])
+        return cls(from_view, inputs[owner])
 
 
 def _is_linalg_error(error: Exception) -> bool:
