@@ -7,7 +7,7 @@ import pytest
 
 BACKENDS = {
     "dynreg-debug": {"debug_compare"},
-    "dynreg-eager": {"eager_interpret"},
+    "dynreg-eager": {"eager_interpret", "eager_replay"},
     "dynreg-numpy": {"numpy"},
 }
 COMBINATIONS = [

@@ -53,6 +53,7 @@ _PROVIDERS = {
     # name: (distribution, module whose import registers the name; empty for an entry point)
     "debug_compare": ("dynreg-debug", ""),
     "eager_interpret": ("dynreg-eager", ""),
+    "eager_replay": ("dynreg-eager", ""),
     "hidet": ("hidet", ""),
     "ipex": ("intel-extension-for-pytorch", "intel_extension_for_pytorch"),
     "npu": ("torch-npu", "torch_npu"),

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dynreg_eager.interpret import InterpretOptions as InterpretOptions
     from dynreg_eager.interpret import eager_interpret as eager_interpret
+    from dynreg_eager.replay import ReplayOptions as ReplayOptions
+    from dynreg_eager.replay import eager_replay as eager_replay
 
-_HOME = {"InterpretOptions": "interpret", "eager_interpret": "interpret"}
+_HOME = {
+    "InterpretOptions": "interpret",
+    "ReplayOptions": "replay",
+    "eager_interpret": "interpret",
+    "eager_replay": "replay",
+}
 
-__all__ = ["InterpretOptions", "eager_interpret"]
+__all__ = ["InterpretOptions", "ReplayOptions", "eager_interpret", "eager_replay"]
 
 
 def __getattr__(name: str) -> object:

@@ -15,9 +15,9 @@ from torch.nn import functional
 
 from dynreg_eager._code import Call, call_of
 
-__all__ = ["bind"]
+__all__ = ["KERNELS", "bind"]
 
-_c: Any = torch._C._nn
+KERNELS: Any = torch._C._nn  # noqa: SLF001 - where torch.nn.functional has its kernels from
 
 Row = Callable[..., Call | None]
 _ROWS: dict[Any, Row] = {}
@@ -32,7 +32,7 @@ def _binds(function: Any) -> Callable[[Row], Row]:
 
 
 def bind(module: fx.GraphModule, node: fx.Node) -> Call | None:
-    """Return what to call for a node; ``None`` if it is its first argument."""
+    """Return what to call for a node; ``None`` for a node that is its first argument."""
     row = _ROWS.get(node.target) if node.op == "call_function" else None
     if row is None:
         return call_of(module, node)
@@ -58,11 +58,11 @@ def _activation(function: Any, plain: Any, in_place: Any) -> None:
 
 
 _activation(functional.relu, torch.relu, torch.relu_)
-_activation(functional.silu, _c.silu, _c.silu_)
-_activation(functional.mish, _c.mish, _c.mish_)
-_activation(functional.hardswish, _c.hardswish, _c.hardswish_)
-_activation(functional.hardsigmoid, _c.hardsigmoid, _c.hardsigmoid_)
-_activation(functional.relu6, _c.relu6, _c.relu6_)
+_activation(functional.silu, KERNELS.silu, KERNELS.silu_)
+_activation(functional.mish, KERNELS.mish, KERNELS.mish_)
+_activation(functional.hardswish, KERNELS.hardswish, KERNELS.hardswish_)
+_activation(functional.hardsigmoid, KERNELS.hardsigmoid, KERNELS.hardsigmoid_)
+_activation(functional.relu6, KERNELS.relu6, KERNELS.relu6_)
 
 
 @_binds(functional.layer_norm)
@@ -106,7 +106,12 @@ _softmax_row(functional.log_softmax, torch.log_softmax)
 
 
 @_binds(functional.dropout)
-def _dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Call | None:  # noqa: A002
+def _dropout(
+    input: Any,  # noqa: A002 - torch's name
+    p: Any = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+) -> Call | None:
     if training is False:
         return None
     _only(isinstance(p, (int, float)) and 0 <= p <= 1)
@@ -131,7 +136,7 @@ def _embedding(
 
 @_binds(functional.leaky_relu)
 def _leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Call:  # noqa: A002
-    return Call(_c.leaky_relu_ if inplace else _c.leaky_relu, (input, negative_slope), {})
+    return Call(KERNELS.leaky_relu_ if inplace else KERNELS.leaky_relu, (input, negative_slope), {})
 
 
 @_binds(functional.max_pool2d)

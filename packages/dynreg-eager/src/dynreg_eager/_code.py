@@ -134,7 +134,7 @@ class StraightLine:
 
                     args = fx.map_arg(tuple(node.args), value)
                     kwargs = fx.map_arg(dict(node.kwargs), value)
-                    add_note(error, describe_failure(node, args, kwargs))  # type: ignore[arg-type]
+                    add_note(error, describe_failure(node, args, kwargs))
                 return
             traceback = traceback.tb_next
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn import functional
 from torch.utils import _pytree as pytree
 
+from dynreg_eager._bindings import KERNELS
 from dynreg_eager._code import Call
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ _FUNCTIONS: dict[Any, Any] = {
     **{getattr(torch, name): getattr(torch, f"{name}_", f"{name}_") for name in _UNARY},
     **{getattr(torch, name): f"{name}_" for name in ("add", "sub", "mul", "div", "clamp")},
     **{
-        getattr(torch._C._nn, name): getattr(torch._C._nn, f"{name}_")
+        getattr(KERNELS, name): getattr(KERNELS, f"{name}_")
         for name in ("gelu", "hardsigmoid", "hardswish", "leaky_relu", "mish", "relu6", "silu")
     },
 }
@@ -82,9 +84,9 @@ def plan_in_place(
     memory: dict[fx.Node, set[int]] = {}
     holders: list[Any] = []  # an address is one of a kind only while what lies there lives
     for node in nodes:
-        storages = [x.untyped_storage() for x in _tensors(node)]
+        storages = [_storage(x) for x in _tensors(node)]
         holders += storages
-        memory[node] = {storage._cdata for storage in storages}
+        memory[node] = {storage.cdata for storage in storages}
         if node.op in {"placeholder", "get_attr"}:
             kept |= memory[node]
         last = max([place[node], *(place[user] for user in node.users)])
@@ -105,7 +107,7 @@ def plan_in_place(
                 and len(memory[victim]) == 1
                 and not memory[victim] & (kept | memory[node])
                 and all(touched[storage] == place[node] for storage in memory[victim])
-                and list(node.all_input_nodes).count(victim) == 1
+                and pytree.tree_leaves((call.args, call.kwargs)).count(victim) == 1
                 and _same_layout(value_of(node), value_of(victim))
                 and not any(
                     other is not victim and memory[other] & memory[victim]
@@ -147,6 +149,10 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.layout is torch.strided
 
 
+def _storage(x: torch.Tensor) -> StorageWeakRef:
+    return StorageWeakRef(x.untyped_storage())  # type: ignore[no-untyped-call]
+
+
 def _same_layout(one: Any, other: torch.Tensor) -> bool:
     """Whether two tensors have the same dtype, shape and strides, without gaps or overlaps."""
     if not _is_array(one) or one.dtype != other.dtype or one.device != other.device:
@@ -173,8 +179,7 @@ def _is_dense(x: torch.Tensor) -> bool:
             return False
         remaining.remove(match)
         expected = match[1] * expected
-    nbytes = x.untyped_storage().nbytes()
-    held = nbytes.node.expr if isinstance(nbytes, torch.SymInt) else nbytes
+    (held,) = _sizes([x.untyped_storage().nbytes()])
     return bool(held == expected * x.element_size())
 
 
@@ -215,10 +220,9 @@ def shares_memory(graph: fx.Graph) -> bool:
         elif node.op == "output":
             for used in node.all_input_nodes:
                 returned += _tensors(used)
-    storages = [x.untyped_storage() for x in (*given, *returned)]
-    addresses = [storage._cdata for storage in storages]
+    storages = [_storage(x) for x in (*given, *returned)]
+    addresses = [storage.cdata for storage in storages]
     inside = set(addresses[: len(given)])
     outside = addresses[len(given) :]
-    written = any(x._version for x in given)
+    written = any(x._version for x in given)  # noqa: SLF001 - counts the writes while traced
     return written or len(set(outside)) < len(outside) or not inside.isdisjoint(outside)
-

@@ -15,9 +15,11 @@ from dynreg_eager._code import StraightLine
 from dynreg_eager._reuse import is_plain, plan_in_place, shares_memory, uses_gradients
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["ReplayOptions", "ReplayedGraph", "eager_replay"]
+
+_BELOW_AUTOGRAD: Any = torch._C._AutoDispatchBelowAutograd  # noqa: SLF001 - has no other name
 
 log = logging.getLogger("dynreg_eager")
 
@@ -29,13 +31,10 @@ class ReplayOptions:
     Attributes:
         reuse: Let an op overwrite an argument that dies there, where that is proved safe.
         skip_autograd: Run the kernels of a graph without gradients below autograd's dispatch.
-        cuda_graph: Record the kernels of a graph without gradients on a CUDA device once, and
-            launch them together from then on.
     """
 
     reuse: bool = True
     skip_autograd: bool = True
-    cuda_graph: bool = False
 
 
 def eager_replay(
@@ -44,7 +43,7 @@ def eager_replay(
     *,
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
-) -> Callable[..., Any]:
+) -> ReplayedGraph:
     """Run a Dynamo graph with torch's own kernels, from straight-line Python.
 
     Each op calls the function of torch's C extension that eager mode ends in. An overload object,
@@ -53,7 +52,7 @@ def eager_replay(
 
     Args:
         graph_module: The graph that Dynamo captured.
-        example_inputs: Fake tensors and sizes that stand for its inputs.
+        example_inputs: Not looked at; the graph carries fake tensors of its own.
         mode: Accepted so that a call can move over from another backend; there is one mode.
         options: See :class:`ReplayOptions`.
 
@@ -63,18 +62,9 @@ def eager_replay(
     Raises:
         dynreg_core.errors.BackendOptionError: An option is unknown or has a wrong value.
     """
-    del mode
+    del example_inputs, mode
     chosen = parse_options(ReplayOptions, options, backend="eager_replay")
-    replayed = ReplayedGraph(graph_module, chosen)
-    if not chosen.cuda_graph:
-        return replayed
-    from dynreg_eager._cuda_graph import CudaGraph, why_not
-
-    reason = why_not(graph_module, example_inputs, replayed.inference)
-    if reason:
-        log.warning("eager_replay makes no CUDA graph: %s", reason)
-        return replayed
-    return CudaGraph(replayed)
+    return ReplayedGraph(graph_module, chosen)
 
 
 class ReplayedGraph:
@@ -102,7 +92,7 @@ class ReplayedGraph:
         in_place = plan_in_place(graph, calls.__getitem__) if reuse else {}
         # Below autograd nobody counts writes or notes what is a view: neither may leave the graph.
         below = self.inference and options.skip_autograd and not shares_memory(graph)
-        around = torch._C._AutoDispatchBelowAutograd if below else None
+        around = _BELOW_AUTOGRAD if below else None
         self._code = StraightLine(graph_module, calls=calls, in_place=in_place, around=around)
         self._function = self._code.function
         self.source = self._code.source
